@@ -1,0 +1,1 @@
+"""CADE: unsupervised, inductive, context-aware node embeddings in TensorFlow and Keras."""

@@ -1,0 +1,1 @@
+"""The command line: flags, help texts, progress and the commands' common frame."""

@@ -1,0 +1,114 @@
+"""`cade COMMAND --flags`: finds the command, parses its flags, runs it, reports mistakes.
+
+A command is a module `cade_tf.COMMAND` with `OPTIONS`, the class of its options, and
+`run(options, words)`. It is imported only when called, so that help and mistakes answer at once.
+"""
+
+import errno
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from cade_tf.cli import flags
+from cade_tf.errors import InputError
+
+COMMANDS = {
+    "train": "Train a model, embed the graph, score the embeddings.",
+    "embed": "Embed a graph with a trained run.",
+    "data": "List, describe, check, convert and download graphs.",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of the console script.
+
+    Args:
+        arguments: Command and flags; by default those of the process.
+
+    Returns:
+        Exit code: 0, 1 for a failure of the machine, 2 for a mistake of the user.
+    """
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if not arguments or arguments[0] in ("help", "-h", "--help", "-help"):
+        print(_overview())
+        return 0 if arguments else 2
+    if arguments[0] in ("-v", "--version"):
+        from importlib.metadata import version
+
+        print("cade_tf", version("cade_tf"))
+        return 0
+    name, *rest = arguments
+    if name not in COMMANDS:
+        known = ", ".join(COMMANDS)
+        return _fail(InputError("command", f"one of {known}", name, "See cade --help."))
+    return run_command(name, rest)
+
+
+def run_command(name: str, arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; `python -m cade_tf.COMMAND` comes here directly.
+
+    Args:
+        name: Name of the command.
+        arguments: Its flags; by default those of the process.
+
+    Returns:
+        The exit code.
+    """
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    _prepare_environment()
+    module = importlib.import_module(f"cade_tf.{name}")
+    try:
+        options, words = flags.parse(module.OPTIONS, arguments)
+        return module.run(options, words) or 0
+    except flags.HelpRequested:
+        usage = getattr(module, "USAGE", f"cade {name} [--flags]")
+        print(f"{COMMANDS[name]}\n\nUsage: {usage}\n{flags.help_text(module.OPTIONS)}")
+        return 0
+    except InputError as error:
+        return _fail(error)
+    except BrokenPipeError:
+        # The reader of our output (head, less) went away; that is no mistake.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        return _fail(error, code=1)
+    except KeyboardInterrupt:
+        print("cade: stopped.", file=sys.stderr)
+        return 130
+
+
+def _prepare_environment() -> None:
+    """Settings that TensorFlow reads once, when it is first imported."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    # Large tensors of every step would otherwise be mapped and unmapped by malloc, page by page;
+    # TensorFlow's own pool keeps them and makes element-wise operations about three times faster.
+    os.environ.setdefault("TF_CPU_ALLOCATOR_USE_BFC", "1")
+
+
+def _fail(error: Exception, code: int = 2) -> int:
+    text = " ".join(str(error).split())
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        text += ". Free some space; what was complete before is intact."
+    print(f"cade: {text}", file=sys.stderr)
+    return code
+
+
+def _overview() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:<{width}}  {text}" for name, text in COMMANDS.items()]
+    return "\n".join(
+        [
+            "CADE: unsupervised, inductive, context-aware node embeddings.",
+            "",
+            "Usage: cade COMMAND [--flags]",
+            "",
+            *lines,
+            "",
+            "cade COMMAND --help explains the flags of a command.",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+"""The one error that tells a user what to change."""
+
+
+class InputError(ValueError):
+    """A mistake in what the user gave: an argument, a flag or a file.
+
+    The command line prints it as one line and exits with code 2; every other exception is a bug
+    and keeps its traceback.
+
+    Args:
+        argument: Name of the argument, flag or file that is wrong.
+        expected: What would have been right.
+        received: What was given instead.
+        remedy: What to do about it.
+
+    Example:
+
+    >>> raise InputError("dim", "at least 1", "0", "Choose the width of an embedding.")
+    Traceback (most recent call last):
+    cade_tf.errors.InputError: dim: expected at least 1, received 0. Choose the width of an embedding.
+    """
+
+    def __init__(self, argument: str, expected: str, received: object, remedy: str) -> None:
+        super().__init__(f"{argument}: expected {expected}, received {received}. {remedy}")
+        self.argument = argument
+        self.expected = expected
+        self.received = received
+        self.remedy = remedy

@@ -1,0 +1,1 @@
+"""Graphs: the data structure, its files, known data sets and splits."""
