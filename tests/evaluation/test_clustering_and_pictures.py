@@ -1,0 +1,55 @@
+import sys
+
+import numpy as np
+import pytest
+
+from cade_tf.errors import InputError
+from cade_tf.evaluation import clustering, pictures
+
+
+def groups(seed=0):
+    rng = np.random.default_rng(seed)
+    labels = np.arange(90) % 3
+    return (10.0 * np.eye(3)[labels] + rng.normal(size=(90, 3))).astype(np.float32), labels
+
+
+def test_clusters_that_are_the_classes_agree_fully():
+    embeddings, labels = groups()
+    scores = clustering.score(embeddings, labels, np.arange(90))
+    assert (scores.nmi, scores.ari, scores.clusters) == (1.0, 1.0, 3)
+
+
+def test_clusters_of_noise_agree_with_nothing():
+    embeddings = np.random.default_rng(0).normal(size=(600, 3))
+    scores = clustering.score(embeddings, np.arange(600) % 3, np.arange(600))
+    assert abs(scores.ari) < 0.02
+
+
+def test_nodes_without_label_are_not_clustered():
+    embeddings, labels = groups()
+    labels = np.where(np.arange(90) < 30, -1, labels)
+    embeddings[:30] = 1e6
+    assert clustering.score(embeddings, labels, np.arange(90)).nmi == 1.0
+
+
+def test_label_matrices_and_single_classes_cannot_be_clustered():
+    embeddings, labels = groups()
+    with pytest.raises(InputError, match="overlap"):
+        clustering.score(embeddings, np.eye(3, dtype=int)[labels], np.arange(90))
+    with pytest.raises(InputError, match="two classes"):
+        clustering.score(embeddings, np.zeros(90, int), np.arange(90))
+
+
+@pytest.mark.parametrize("with_labels", [True, False])
+def test_a_picture_is_written(tmp_path, with_labels):
+    embeddings, labels = groups()
+    path = tmp_path / "new" / "picture.png"
+    pictures.tsne_picture(embeddings, labels if with_labels else None, path, title="groups")
+    assert path.read_bytes()[:4] == b"\x89PNG"
+    assert [p.name for p in path.parent.iterdir()] == ["picture.png"]
+
+
+def test_a_missing_matplotlib_says_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(InputError, match=r"cade_tf\[plot\]"):
+        pictures.tsne_picture(np.zeros((9, 2)), None, tmp_path / "picture.png")
