@@ -12,6 +12,7 @@ from cade_tf.options import Options, option
 MODELS = ("cade_ms", "cade_ma", "cade_gb", "graphsage")
 AGGREGATORS = ("mean", "pool", "lstm")
 COMPARABLE = ("raw_features", *MODELS)
+LARGEST_SEED = 2**31 - 1  # what TensorFlow, NumPy and scikit-learn all take
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -50,7 +51,7 @@ class SplitOptions(Options):
         minimum=0.0,
         maximum=0.95,
     )
-    split_seed: int = option(0, "Seed of the split.", minimum=0)
+    split_seed: int = option(0, "Seed of the split.", minimum=0, maximum=LARGEST_SEED)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -60,14 +61,20 @@ class FeatureOptions(Options):
     feature_scaling: str = option(
         "standard",
         "How features are scaled, fit on training nodes: standard (zero mean, unit variance), "
-        "row (unit length of each node's vector), none.",
-        choices=("standard", "row", "none"),
+        "log (logarithm of counts, then standard), tfidf (rare features weigh more, unit length "
+        "of each node's vector), row (unit length only), none.",
+        choices=("standard", "log", "tfidf", "row", "none"),
     )
     feature_svd: int = option(
         0,
         "Reduce the features to this many dimensions by a truncated SVD fit on training nodes; "
         "0 keeps them.",
         minimum=0,
+    )
+    densify_features: bool = option(
+        False,
+        "Make sparse features dense. Otherwise they stay sparse and are scaled without being "
+        "centred.",
     )
 
 
@@ -83,6 +90,9 @@ class ModelOptions(Options):
     dim: int = option(256, "Width of embeddings, of hidden layers and of the bias.", minimum=1)
     fanouts: tuple[int, ...] = option(
         (20, 10), "Sampled neighbours of each hop, the root's first; as many as layers.", minimum=1
+    )
+    global_bias: bool = option(
+        True, "Whether CADE has the global bias (the study of K removes it); GraphSAGE never has."
     )
     activation: str = option(
         "relu", "Activation of the hidden layers.", choices=("relu", "elu", "tanh", "linear")
@@ -125,6 +135,12 @@ class TrainingOptions(Options):
     walk_length: int = option(
         4, "Steps of a walk; the start is paired with every node visited.", minimum=1
     )
+    pair_order: str = option(
+        "walk",
+        "Order of positive pairs: walk (all pairs of a walk in one batch: fewer distinct nodes, "
+        "faster), shuffled.",
+        choices=("walk", "shuffled"),
+    )
     negatives: int = option(20, "Q: negatives a step, shared by the batch.", minimum=1)
     negative_sharing: str = option(
         "batch",
@@ -144,7 +160,12 @@ class TrainingOptions(Options):
     checkpoint_every: int = option(
         500, "Steps between checkpoints; the last step is always saved.", minimum=1
     )
-    seed: int = option(0, "Seed of weights, walks, neighbours and negatives.", minimum=0)
+    seed: int = option(
+        0,
+        "Seed of weights, walks, neighbours and negatives.",
+        minimum=0,
+        maximum=LARGEST_SEED,
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ absl flags of the fields (`cade_tf.cli.flags`); the library only ever sees the d
 
 import dataclasses
 import functools
+import inspect
 import json
 import math
 import types
@@ -29,7 +30,7 @@ class OptionSpec:
 
 def option(
     default: Any,
-    help: str,  # noqa: A002 - the word users know from absl
+    help: str,
     *,
     minimum: float | None = None,
     maximum: float | None = None,
@@ -96,7 +97,8 @@ class Options:
     @classmethod
     def kind(cls, name: str) -> tuple[Any, bool]:
         """Type of a field, and whether it may be None."""
-        return _split_optional(_field_types(cls)[name])
+        # mypy takes the hash of the class for the hash of its instances.
+        return _split_optional(_field_types(typing.cast(Any, cls))[name])
 
     @classmethod
     def spec(cls, name: str) -> OptionSpec:
@@ -109,7 +111,7 @@ class Options:
         """Field names by the class that declares them, for help texts."""
         groups: dict[str, list[str]] = {}
         for base in reversed(cls.__mro__):
-            own = [n for n in base.__dict__.get("__annotations__", {}) if n in cls.field_names()]
+            own = [n for n in inspect.get_annotations(base) if n in cls.field_names()]
             if own:
                 title = (base.__doc__ or base.__name__).strip().splitlines()[0].rstrip(".")
                 groups[title] = own
@@ -135,12 +137,14 @@ class Options:
             values = json.loads(text)
         except json.JSONDecodeError as error:
             raise InputError("config.json", "JSON", str(error), "Restore the file.") from error
-        if not isinstance(values, dict) or set(values) - set(cls.field_names()):
-            unknown = sorted(set(values) - set(cls.field_names())) if values else values
+        if not isinstance(values, dict):
+            raise InputError("config.json", "a JSON object", repr(values), "Restore the file.")
+        unknown = sorted(set(values) - set(cls.field_names()))
+        if unknown:
             raise InputError(
                 "config.json",
-                f"an object with the fields of {cls.__name__}",
-                unknown,
+                f"the fields of {cls.__name__}",
+                ", ".join(unknown),
                 "It was written by another version of cade_tf; train again.",
             )
         return cls(**values)
@@ -163,19 +167,22 @@ class Options:
         return dataclasses.replace(self, **changes)
 
 
-def _check_scalar(name: str, kind: type, value: Any, spec: OptionSpec) -> Any:
+def _check_scalar(name: str, kind: Any, value: Any, spec: OptionSpec) -> Any:
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
         raise InputError(name, f"a value of type {kind.__name__}", repr(value), "Change it.")
     if kind is float and not math.isfinite(value):
         raise InputError(name, "a finite number", value, "Change it.")
+    if kind is str and (value != value.strip() or len(value.splitlines()) > 1):
+        # A flagfile, which holds one flag a line, could not give it back.
+        raise InputError(name, "one line without blanks around it", repr(value), "Rename it.")
     if spec.choices is not None and value not in spec.choices:
         raise InputError(name, "one of " + ", ".join(spec.choices), repr(value), "Choose one.")
     if spec.positive and not value > 0:
         raise InputError(name, "a value above 0", value, "Raise it.")
     if spec.minimum is not None and value < spec.minimum:
-        raise InputError(name, f"at least {spec.minimum:g}", value, "Raise it.")
+        raise InputError(name, f"at least {spec.minimum}", value, "Raise it.")
     if spec.maximum is not None and value > spec.maximum:
-        raise InputError(name, f"at most {spec.maximum:g}", value, "Lower it.")
+        raise InputError(name, f"at most {spec.maximum}", value, "Lower it.")
     return value

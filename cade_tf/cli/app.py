@@ -8,7 +8,8 @@ import errno
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
 
 from cade_tf.cli import flags
 from cade_tf.errors import InputError
@@ -30,19 +31,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Exit code: 0, 1 for a failure of the machine, 2 for a mistake of the user.
     """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    return _guarded(lambda: _dispatch(arguments))
+
+
+def _dispatch(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("help", "-h", "--help", "-help"):
         print(_overview())
         return 0 if arguments else 2
     if arguments[0] in ("-v", "--version"):
-        from importlib.metadata import version
-
         print("cade_tf", version("cade_tf"))
         return 0
     name, *rest = arguments
     if name not in COMMANDS:
-        known = ", ".join(COMMANDS)
-        return _fail(InputError("command", f"one of {known}", name, "See cade --help."))
-    return run_command(name, rest)
+        raise InputError("command", "one of " + ", ".join(COMMANDS), name, "See cade --help.")
+    return _run(name, rest)
 
 
 def run_command(name: str, arguments: Sequence[str] | None = None) -> int:
@@ -55,16 +57,29 @@ def run_command(name: str, arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    rest = list(sys.argv[1:] if arguments is None else arguments)
+    return _guarded(lambda: _run(name, rest))
+
+
+def _run(name: str, arguments: list[str]) -> int:
     _prepare_environment()
     module = importlib.import_module(f"cade_tf.{name}")
     try:
         options, words = flags.parse(module.OPTIONS, arguments)
-        return module.run(options, words) or 0
     except flags.HelpRequested:
         usage = getattr(module, "USAGE", f"cade {name} [--flags]")
         print(f"{COMMANDS[name]}\n\nUsage: {usage}\n{flags.help_text(module.OPTIONS)}")
         return 0
+    return module.run(options, words) or 0
+
+
+def _guarded(work: Callable[[], int]) -> int:
+    """Runs a command; what the user or the machine did wrong becomes one line and a code."""
+    try:
+        code = work()
+        # Here rather than at exit, where a reader that went away could no longer be excused.
+        sys.stdout.flush()
+        return code
     except InputError as error:
         return _fail(error)
     except BrokenPipeError:

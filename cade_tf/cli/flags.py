@@ -5,6 +5,8 @@ those of another command nor the many that absl and its users define globally.
 """
 
 import difflib
+import re
+import textwrap
 import typing
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -17,8 +19,11 @@ from cade_tf.options import Options
 AnyOptions = TypeVar("AnyOptions", bound=Options)
 
 
+KIND_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+
+
 def define(options: type[Options]) -> flags.FlagValues:
-    """Defines a flag for every field, with its default, bounds and choices."""
+    """Defines a flag for every field; the dataclass checks bounds and choices, once for all."""
     values = flags.FlagValues()
     flags.DEFINE_string("flagfile", "", "File with one flag a line.", flag_values=values)
     flags.DEFINE_bool("help", False, "Show this help.", short_name="h", flag_values=values)
@@ -29,26 +34,22 @@ def define(options: type[Options]) -> flags.FlagValues:
 
 def _define_one(options: type[Options], name: str, values: flags.FlagValues) -> None:
     kind, _ = options.kind(name)
-    spec = options.spec(name)
-    default = options.__dataclass_fields__[name].default
-    common = {"name": name, "default": default, "help": spec.help, "flag_values": values}
+    default = _default(options, name)
     if typing.get_origin(kind) is tuple:
         # absl's lists hold strings; the elements are typed when the dataclass is made.
-        flags.DEFINE_list(**common | {"default": ",".join(map(str, default))})
-    elif kind is bool:
-        flags.DEFINE_bool(**common)
-    elif kind is int:
-        flags.DEFINE_integer(lower_bound=_whole(spec.minimum), **common)
-    elif kind is float:
-        flags.DEFINE_float(lower_bound=spec.minimum, upper_bound=spec.maximum, **common)
-    elif spec.choices is not None:
-        flags.DEFINE_enum(enum_values=list(spec.choices), **common)
+        define_kind, default = flags.DEFINE_list, ",".join(map(str, default))
     else:
-        flags.DEFINE_string(**common)
+        define_kind = {
+            bool: flags.DEFINE_bool,
+            int: flags.DEFINE_integer,
+            float: flags.DEFINE_float,
+            str: flags.DEFINE_string,
+        }[kind]
+    define_kind(name, default, options.spec(name).help, flag_values=values)
 
 
-def _whole(bound: float | None) -> int | None:
-    return None if bound is None else int(bound)
+def _default(options: type[Options], name: str) -> Any:
+    return options.__dataclass_fields__[name].default
 
 
 def parse(options: type[AnyOptions], arguments: Sequence[str]) -> tuple[AnyOptions, list[str]]:
@@ -62,7 +63,7 @@ def parse(options: type[AnyOptions], arguments: Sequence[str]) -> tuple[AnyOptio
         The options, and what is left of the arguments (words without dashes).
 
     Raises:
-        InputError: An unknown flag, or a value that does not fit.
+        InputError: An unknown flag, a value that does not fit, or a flagfile that cannot be read.
         HelpRequested: `--help` was among the arguments.
     """
     values = define(options)
@@ -71,27 +72,38 @@ def parse(options: type[AnyOptions], arguments: Sequence[str]) -> tuple[AnyOptio
         rest = values(["cade", *arguments])[1:]
     except flags.UnrecognizedFlagError as error:
         raise _unknown_flag(error, options) from error
-    except flags.Error as error:
-        raise _bad_value(error) from error
+    except (flags.CantOpenFlagFileError, UnicodeDecodeError) as error:
+        raise InputError(
+            "flagfile", "a readable text file", error, "Give the path of an existing file."
+        ) from error
+    except (flags.Error, ValueError) as error:
+        raise _bad_value(error, options) from error
     if values.help:
         raise HelpRequested
     given = {name: _typed(options, name, values[name].value) for name in options.field_names()}
     return options(**given), rest
 
 
-class HelpRequested(Exception):  # noqa: N818 - not an error
+class HelpRequested(Exception):
     """The user asked for help instead of work."""
 
 
 def _unknown_flag(error: flags.UnrecognizedFlagError, options: type[Options]) -> InputError:
-    near = difflib.get_close_matches(error.flagname, options.field_names(), n=1)
+    known = (*options.field_names(), "flagfile", "help")
+    near = difflib.get_close_matches(error.flagname, known, n=1)
     hint = f"Did you mean --{near[0]}?" if near else "See --help."
     return InputError("flags", "a known flag", f"--{error.flagname}", hint)
 
 
-def _bad_value(error: flags.Error) -> InputError:
-    text = " ".join(str(error).split())
-    return InputError("flags", "values that fit their flags", text, "See --help.")
+def _bad_value(error: Exception, options: type[Options]) -> InputError:
+    text = str(error)
+    illegal = re.match(r"flag --(\w+)=(.*?): ", text, re.DOTALL)
+    if illegal and illegal[1] in options.field_names():
+        kind, _ = options.kind(illegal[1])
+        return InputError(
+            illegal[1], KIND_NAMES.get(kind, "a list"), repr(illegal[2]), "See --help."
+        )
+    return InputError("flags", "--name=value", text, "See --help.")
 
 
 def _typed(options: type[Options], name: str, value: Any) -> Any:
@@ -103,7 +115,10 @@ def _typed(options: type[Options], name: str, value: Any) -> Any:
         return tuple(element(v.strip()) for v in value or ())
     except ValueError as error:
         raise InputError(
-            name, f"a list of {element.__name__}", ",".join(value), "Separate values by commas."
+            name,
+            f"a list, each element {KIND_NAMES[element]}",
+            repr(",".join(value)),
+            "Separate values by commas.",
         ) from error
 
 
@@ -122,7 +137,7 @@ def help_text(options: type[Options]) -> str:
 
 def _describe(options: type[Options], name: str) -> list[str]:
     spec = options.spec(name)
-    default = options.__dataclass_fields__[name].default
+    default = _default(options, name)
     kind, _ = options.kind(name)
     if kind is bool:
         head = f"  --[no]{name}"
@@ -146,6 +161,4 @@ def _placeholder(kind: Any) -> str:
 
 
 def _wrapped(text: str) -> list[str]:
-    import textwrap
-
     return textwrap.wrap(text, width=92, initial_indent=" " * 6, subsequent_indent=" " * 6)

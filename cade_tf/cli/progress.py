@@ -1,5 +1,6 @@
 """A progress line with speed and time left, quiet when nobody watches."""
 
+import shutil
 import sys
 import time
 from types import TracebackType
@@ -75,7 +76,12 @@ class Progress:
 
     def _draw(self) -> None:
         text = self.line()
-        self.stream.write(f"\r\x1b[K{text}" if self._terminal else text + "\n")
+        if self._terminal:
+            # A line that wraps could not be redrawn in place.
+            text = "\r\x1b[K" + text[: shutil.get_terminal_size().columns - 1]
+        else:
+            text += "\n"
+        self.stream.write(text)
         self.stream.flush()
 
     def line(self) -> str:

@@ -1,0 +1,14 @@
+"""Settings of the whole suite; TensorFlow reads some of them when it is first imported."""
+
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+# Results must depend neither on a GPU nor on the kernels oneDNN chooses for this processor.
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+os.environ.setdefault("MPLBACKEND", "agg")
+
+from hypothesis import settings
+
+settings.register_profile("suite", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("suite")
