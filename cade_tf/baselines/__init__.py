@@ -1,0 +1,1 @@
+"""Methods to compare CADE with that are not trained by its loop."""
