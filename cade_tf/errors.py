@@ -15,9 +15,9 @@ class InputError(ValueError):
 
     Example:
 
-    >>> raise InputError("dim", "at least 1", "0", "Choose the width of an embedding.")
+    >>> raise InputError("dim", "at least 1", "0", "Choose a width.")
     Traceback (most recent call last):
-    cade_tf.errors.InputError: dim: expected at least 1, received 0. Choose the width of an embedding.
+    cade_tf.errors.InputError: dim: expected at least 1, received 0. Choose a width.
     """
 
     def __init__(self, argument: str, expected: str, received: object, remedy: str) -> None:
@@ -26,3 +26,7 @@ class InputError(ValueError):
         self.expected = expected
         self.received = received
         self.remedy = remedy
+
+    def within(self, place: object) -> "InputError":
+        """The same error, saying in which file the argument was found."""
+        return InputError(f"{place}, {self.argument}", self.expected, self.received, self.remedy)

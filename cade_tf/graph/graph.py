@@ -4,14 +4,14 @@ import dataclasses
 import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from cade_tf.errors import InputError
 
-Features = np.ndarray | sp.csr_array
+Features: TypeAlias = np.ndarray | sp.csr_array
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,15 +68,24 @@ class Graph:
     report: EdgeReport = EdgeReport()
 
     def __post_init__(self) -> None:
+        self._validate(trusted=False)
+
+    def _validate(self, trusted: bool) -> None:
+        """Checks all fields; trusted ones without what costs a pass over every edge or feature."""
+
         def put(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
         put("indptr", _integers("indptr", self.indptr, np.int64))
         nodes = len(self.indptr) - 1
         put("indices", _integers("indices", self.indices, _index_dtype(nodes)))
-        _check_csr(self.indptr, self.indices)
+        _check_bounds(self.indptr, self.indices)
+        if not trusted:
+            _check_simple(self.indptr, self.indices)
         if self.features is not None:
             put("features", _checked_features(self.features, nodes))
+            if not trusted:
+                _check_finite(self.features)
         if self.labels is not None:
             put("labels", _checked_labels(self.labels, nodes))
         if self.node_ids is not None:
@@ -140,6 +149,15 @@ class Graph:
         if edge_weights is not None:
             edge_weights = _checked_weights(np.asarray(edge_weights), len(pairs))
         return cls(**_simple_csr(pairs, nodes, edge_weights), **fields)
+
+    @classmethod
+    def _trusted(cls, **fields: Any) -> Self:
+        """A graph of arrays that a Graph had before (a saved one), not proved anew."""
+        graph = cls.__new__(cls)
+        for field in dataclasses.fields(cls):
+            object.__setattr__(graph, field.name, fields.get(field.name, field.default))
+        graph._validate(trusted=True)
+        return graph
 
     @classmethod
     def load(cls, path: str | Path) -> "Graph":
@@ -257,7 +275,7 @@ class Graph:
     def with_edges(self, edges: np.ndarray) -> "Graph":
         """The same nodes with other edges, unweighted (link prediction hides edges)."""
         csr = _simple_csr(_checked_edges(edges), self.num_nodes, None)
-        return dataclasses.replace(self, edge_weights=None, **csr)
+        return dataclasses.replace(self, **csr)
 
     def __repr__(self) -> str:
         return (
@@ -299,7 +317,7 @@ def _per_node(name: str, value: Any, nodes: int, dtype: Any) -> np.ndarray:
     return array
 
 
-def _check_csr(indptr: np.ndarray, indices: np.ndarray) -> None:
+def _check_bounds(indptr: np.ndarray, indices: np.ndarray) -> None:
     if len(indptr) == 0 or indptr[0] != 0 or indptr[-1] != len(indices):
         raise InputError(
             "indptr",
@@ -319,6 +337,10 @@ def _check_csr(indptr: np.ndarray, indices: np.ndarray) -> None:
             f"{indices.min()} to {indices.max()}",
             "Use Graph.from_edges.",
         )
+
+
+def _check_simple(indptr: np.ndarray, indices: np.ndarray) -> None:
+    nodes = len(indptr) - 1
     rows = np.repeat(np.arange(nodes, dtype=indices.dtype), np.diff(indptr))
     if (rows == indices).any():
         raise InputError("indices", "no self-loops", "some", "Use Graph.from_edges.")
@@ -338,8 +360,10 @@ def _check_csr(indptr: np.ndarray, indices: np.ndarray) -> None:
 def _checked_features(features: Any, nodes: int) -> Features:
     if sp.issparse(features):
         matrix = sp.csr_array(features).astype(np.float32, copy=False)
-        matrix.sum_duplicates()
-        values = matrix.data
+        if not matrix.has_canonical_format:
+            # In place, so not on the caller's own arrays.
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
         shape = matrix.shape
     else:
         matrix = np.asarray(features)
@@ -351,11 +375,16 @@ def _checked_features(features: Any, nodes: int) -> Features:
             )
         with np.errstate(over="ignore"):
             matrix = np.ascontiguousarray(matrix, dtype=np.float32)
-        values, shape = matrix, matrix.shape
+        shape = matrix.shape
     if shape[0] != nodes:
         raise InputError(
             "features", f"{nodes} rows, one per node", shape[0], "Give every node a row."
         )
+    return matrix
+
+
+def _check_finite(features: Features) -> None:
+    values = features if isinstance(features, np.ndarray) else features.data
     if not np.isfinite(values).all():
         count = int((~np.isfinite(values)).sum())
         raise InputError(
@@ -364,7 +393,6 @@ def _checked_features(features: Any, nodes: int) -> Features:
             f"{count:,} NaN or infinite values",
             "Fill or drop them before loading.",
         )
-    return matrix
 
 
 def _checked_labels(labels: Any, nodes: int) -> np.ndarray:

@@ -1,0 +1,146 @@
+"""Named arrays in one npz: uncompressed, aligned, without pickles, memory-mapped when large.
+
+The file is an ordinary npz that `numpy.load` reads. Each array begins at a multiple of 64 bytes,
+so that a mapped array is as fast as one in memory, and the same arrays give the same bytes.
+"""
+
+import struct
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy
+
+from cade_tf.errors import InputError
+from cade_tf.files import atomic_write
+
+MAP_BYTES = 1 << 20
+"""Smaller arrays are read: a mapping costs an open file and a page fault each."""
+
+_ALIGNMENT = 64
+_LOCAL_HEADER = 30
+_ZIP64_EXTRA = 20
+_PADDING_ID = 0xCADE
+
+
+def write_arrays(path: str | Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Writes arrays as an npz that replaces an older one only when complete.
+
+    Args:
+        path: The file, with its suffix.
+        arrays: Arrays by name; none of objects.
+    """
+    with atomic_write(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            member = zipfile.ZipInfo(f"{name}.npy")
+            member.extra = _padding(file.tell(), member.filename)
+            with archive.open(member, "w", force_zip64=True) as target:
+                npy.write_array(target, np.asanyarray(array), allow_pickle=False)
+
+
+def _padding(offset: int, name: str) -> bytes:
+    """An extra field of the zip entry, as long as it takes to align what follows it."""
+    start = offset + _LOCAL_HEADER + len(name.encode()) + _ZIP64_EXTRA + 4
+    return struct.pack("<HH", _PADDING_ID, -start % _ALIGNMENT) + bytes(-start % _ALIGNMENT)
+
+
+def read_arrays(path: str | Path, *, memory_map: bool = True) -> dict[str, np.ndarray]:
+    """Reads an npz without ever unpickling.
+
+    Args:
+        path: The file.
+        memory_map: Whether large uncompressed arrays stay on disk until they are touched.
+
+    Returns:
+        The arrays by name; mapped ones are read-only.
+
+    Raises:
+        InputError: Not an npz, damaged, or with arrays of objects.
+    """
+    path = Path(path)
+    with open_archive(path) as archive, open(path, "rb") as file:
+        arrays = {}
+        for member in archive.infolist():
+            name = member.filename.removesuffix(".npy")
+            array = _mapped(path, file, member) if memory_map else None
+            arrays[name] = read_member(archive, path, name) if array is None else array
+        return arrays
+
+
+def read_exactly(path: str | Path, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """Reads an npz that must hold exactly these arrays, into memory.
+
+    Raises:
+        InputError: It is no npz or holds others.
+    """
+    members = read_arrays(path, memory_map=False)
+    if set(members) != set(names):
+        raise InputError(
+            str(path),
+            "the arrays " + ", ".join(names),
+            ", ".join(members) or "none",
+            "Give a file of this kind.",
+        )
+    return members
+
+
+def open_archive(path: Path) -> zipfile.ZipFile:
+    """Opens an npz as the zip file it is.
+
+    Raises:
+        InputError: Not a zip file, or a damaged one.
+    """
+    if path.is_file() and path.stat().st_size == 0:
+        raise InputError(str(path), "an npz file", "an empty file", "Copy or write it again.")
+    try:
+        return zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        raise InputError(
+            str(path), "an npz file", f"damaged or other content ({error})", "Write it again."
+        ) from error
+
+
+def read_member(archive: zipfile.ZipFile, path: Path, name: str) -> np.ndarray:
+    """Reads one array of an open npz into memory, its checksum checked.
+
+    Raises:
+        InputError: The array is damaged or holds objects.
+    """
+    try:
+        with archive.open(f"{name}.npy") as source:
+            return npy.read_array(source, allow_pickle=False)
+    except (ValueError, EOFError, zipfile.BadZipFile, OSError, NotImplementedError) as error:
+        objects = "Object arrays" in str(error)
+        raise InputError(
+            f"{path}, array {name!r}",
+            "a plain array",
+            "an array of Python objects" if objects else f"damaged content ({error})",
+            "Write the file again without objects." if objects else "Copy or write it again.",
+        ) from error
+
+
+def _mapped(path: Path, file: BinaryIO, member: zipfile.ZipInfo) -> np.ndarray | None:
+    """The array as a mapping of the file; None where it is small, compressed or unaligned."""
+    if member.compress_type != zipfile.ZIP_STORED or member.file_size < MAP_BYTES:
+        return None
+    file.seek(member.header_offset)
+    header = file.read(_LOCAL_HEADER)
+    name_length, extra_length = struct.unpack("<HH", header[26:30])
+    start = member.header_offset + _LOCAL_HEADER + name_length + extra_length
+    file.seek(start)
+    try:
+        version = npy.read_magic(file)
+        read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, fortran, dtype = read_header(file)
+    except ValueError:
+        return None
+    offset = file.tell()
+    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    complete = offset - start + size == member.file_size
+    if dtype.hasobject or offset % max(dtype.alignment, 1) or not complete or not size:
+        return None
+    order: Any = "F" if fortran else "C"
+    mapped = np.memmap(path, dtype, mode="r", offset=offset, shape=shape, order=order)
+    return np.asarray(mapped)

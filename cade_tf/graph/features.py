@@ -1,0 +1,219 @@
+"""Scaling and reduction of features, fit on training nodes and kept with the model."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from cade_tf.config import FeatureOptions
+from cade_tf.errors import InputError
+from cade_tf.graph.graph import Features, Graph
+
+
+def node_features(graph: Graph) -> Features:
+    """The features of a graph; structural ones where it has none.
+
+    Returns:
+        `graph.features`, or [1, log(1 + degree)] per node.
+    """
+    if graph.features is not None and graph.num_features:
+        return graph.features
+    degrees = np.log1p(graph.degrees.astype(np.float32))
+    return np.stack([np.ones_like(degrees), degrees], axis=1)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class FeatureTransform:
+    """What is done to the features of every node, also of nodes that come later.
+
+    Make one with `fit`. Sparse features stay sparse: they are divided by the standard deviation
+    but not centred, unless `densify` is set or an SVD follows.
+
+    Args:
+        scaling: One of the choices of `--feature_scaling`.
+        input_width: Number of features it takes.
+        densify: Whether sparse features become dense.
+        mean: Subtracted from each column of dense features.
+        scale: Each column is divided by it.
+        weights: Each column is multiplied by it before rows get unit length (tfidf).
+        components: [input_width, output_width], the directions of the SVD.
+
+    Example:
+
+    >>> features = np.array([[1.0, 5.0], [3.0, 5.0]])
+    >>> transform = FeatureTransform.fit(features, FeatureOptions(feature_scaling="standard"))
+    >>> transform.apply(np.array([[5.0, 6.0]])).tolist()
+    [[3.0, 1.0]]
+    """
+
+    scaling: str
+    input_width: int
+    densify: bool = False
+    mean: np.ndarray | None = None
+    scale: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    components: np.ndarray | None = None
+
+    @classmethod
+    def fit(cls, features: Features, options: FeatureOptions, seed: int = 0) -> Self:
+        """Learns the transform from the features of training nodes.
+
+        Args:
+            features: Features of the training nodes only, dense or CSR.
+            options: What to do.
+            seed: Seed of the randomised SVD.
+
+        Returns:
+            The transform.
+
+        Raises:
+            InputError: No nodes, negative values for log, or an SVD wider than the features.
+        """
+        nodes, width = features.shape
+        if not nodes:
+            raise InputError("features", "at least one training node", "none", "Train on some.")
+        transform = cls(
+            scaling=options.feature_scaling,
+            input_width=width,
+            densify=options.densify_features,
+        )
+        features = transform._prepared(features)
+        if options.feature_scaling in ("standard", "log"):
+            transform = dataclasses.replace(transform, **_standard(features))
+        elif options.feature_scaling == "tfidf":
+            transform = dataclasses.replace(transform, weights=_inverse_frequency(features))
+        if options.feature_svd:
+            scaled = transform._scaled(features)
+            components = _directions(scaled, options.feature_svd, seed)
+            transform = dataclasses.replace(transform, components=components)
+        return transform
+
+    @property
+    def output_width(self) -> int:
+        """Number of features it gives."""
+        return self.input_width if self.components is None else self.components.shape[1]
+
+    def apply(self, features: Features) -> Features:
+        """Transforms features of any nodes.
+
+        Args:
+            features: [nodes, input_width], dense or CSR.
+
+        Returns:
+            float32 [nodes, output_width]; CSR where the features were and stay sparse.
+
+        Raises:
+            InputError: Another width than the transform was fit on.
+        """
+        if features.ndim != 2 or features.shape[1] != self.input_width:
+            raise InputError(
+                "features",
+                f"shape [nodes, {self.input_width}], as in training",
+                f"shape {tuple(features.shape)}",
+                "Give the features the model was trained on.",
+            )
+        features = self._scaled(self._prepared(features))
+        if self.components is not None:
+            features = np.asarray(features @ self.components)
+        return features
+
+    def _prepared(self, features: Features) -> Features:
+        """float32, dense where wanted, and logarithms of counts."""
+        if sp.issparse(features):
+            features = sp.csr_array(features, dtype=np.float32)
+            if self.densify:
+                features = features.toarray()
+        else:
+            features = np.asarray(features, np.float32)
+        if self.scaling == "log":
+            values = features if isinstance(features, np.ndarray) else features.data
+            if values.size and values.min() < 0:
+                raise InputError(
+                    "features", "counts of at least 0 for log", values.min(), "Use standard."
+                )
+            features = np.log1p(features)
+        return features
+
+    def _scaled(self, features: Features) -> Features:
+        if self.mean is not None and not sp.issparse(features):
+            features = features - self.mean
+        for factor in (None if self.scale is None else 1 / self.scale, self.weights):
+            if factor is not None:
+                features = _times_columns(features, factor.astype(np.float32))
+        return _unit_rows(features) if self.scaling in ("row", "tfidf") else features
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """The transform as plain arrays, to be stored with a model."""
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {name: np.asarray(value) for name, value in values.items() if value is not None}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Self:
+        """Makes a transform of what `to_arrays` gave.
+
+        Raises:
+            InputError: Arrays are missing or unknown.
+        """
+        names = {field.name for field in dataclasses.fields(cls)}
+        if not {"scaling", "input_width", "densify"} <= set(arrays) <= names:
+            raise InputError(
+                "arrays", f"those of a FeatureTransform {sorted(names)}", sorted(arrays), "Retrain."
+            )
+        plain: dict[str, Any] = {"scaling": str, "input_width": int, "densify": bool}
+        fields: dict[str, Any] = {
+            name: plain.get(name, np.asarray)(value) for name, value in arrays.items()
+        }
+        return cls(**fields)
+
+
+def _standard(features: Features) -> dict[str, Any]:
+    from sklearn.preprocessing import StandardScaler
+
+    dense = isinstance(features, np.ndarray)
+    scaler = StandardScaler(with_mean=dense).fit(features)
+    fitted = {"scale": scaler.scale_.astype(np.float32)}
+    if dense:
+        fitted["mean"] = scaler.mean_.astype(np.float32)
+    return fitted
+
+
+def _inverse_frequency(features: Features) -> np.ndarray:
+    """log((1 + nodes) / (1 + nodes with the feature)) + 1, as scikit-learn smooths it."""
+    if isinstance(features, np.ndarray):
+        present = np.count_nonzero(features, axis=0)
+    else:
+        present = np.bincount(features.indices[features.data != 0], minlength=features.shape[1])
+    return (np.log((1 + features.shape[0]) / (1 + present)) + 1).astype(np.float32)
+
+
+def _directions(features: Features, width: int, seed: int) -> np.ndarray:
+    from sklearn.utils.extmath import randomized_svd
+
+    if width > min(features.shape):
+        raise InputError(
+            "feature_svd",
+            f"at most {min(features.shape)} (training nodes x features: {features.shape})",
+            width,
+            "Lower it, or 0 for none.",
+        )
+    _, _, directions = randomized_svd(features, n_components=width, random_state=seed)
+    return np.ascontiguousarray(directions.T, np.float32)
+
+
+def _times_columns(features: Features, factor: np.ndarray) -> Features:
+    if isinstance(features, np.ndarray):
+        return features * factor
+    data = features.data * factor[features.indices]
+    return sp.csr_array((data, features.indices, features.indptr), shape=features.shape)
+
+
+def _unit_rows(features: Features) -> Features:
+    if isinstance(features, np.ndarray):
+        norms = np.linalg.norm(features, axis=1, keepdims=True)
+        return features / np.where(norms == 0, 1, norms)
+    norms = np.sqrt(np.asarray(features.multiply(features).sum(axis=1), np.float32)).ravel()
+    factor = np.repeat(1 / np.where(norms == 0, 1, norms), np.diff(features.indptr))
+    data = (features.data * factor).astype(np.float32)
+    return sp.csr_array((data, features.indices, features.indptr), shape=features.shape)
