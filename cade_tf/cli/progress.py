@@ -18,6 +18,7 @@ class Progress:
         total: Units of work; None where unknown.
         unit: Name of a unit.
         plain_seconds: Seconds between lines when the output is not a terminal.
+        quiet: Whether to show nothing at all.
         stream: Where to write; standard error by default.
 
     Example:
@@ -33,12 +34,14 @@ class Progress:
         unit: str = "it",
         *,
         plain_seconds: float = 30.0,
+        quiet: bool = False,
         stream: TextIO | None = None,
     ) -> None:
         self.title = title
         self.total = total
         self.unit = unit
         self.plain_seconds = plain_seconds
+        self.quiet = quiet
         self.stream = stream or sys.stderr
         self.done = 0
         self.note = ""
@@ -69,12 +72,14 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._terminal:
+        if self._terminal and not self.quiet:
             self._draw()
             self.stream.write("\n")
             self.stream.flush()
 
     def _draw(self) -> None:
+        if self.quiet:
+            return
         text = self.line()
         if self._terminal:
             # A line that wraps could not be redrawn in place.

@@ -111,6 +111,15 @@ def test_a_line_is_cut_to_the_terminal_so_that_it_cannot_wrap(clock, monkeypatch
     assert stream.getvalue() == "\r\x1b[Ka title that is muc\n"
 
 
+@pytest.mark.parametrize("stream", [Terminal(), io.StringIO()])
+def test_quiet_work_shows_nothing(clock, stream):
+    with Progress("training", total=4, stream=stream, quiet=True) as progress:
+        clock.now += 100
+        progress.advance(4)
+    assert progress.done == 4
+    assert stream.getvalue() == ""
+
+
 def test_an_error_inside_ends_the_line_and_passes(clock):
     stream = Terminal()
     with pytest.raises(KeyError), Progress("training", total=4, stream=stream):
