@@ -112,7 +112,7 @@ def _typed(options: type[Options], name: str, value: Any) -> Any:
         return value
     element = typing.get_args(kind)[0]
     try:
-        return tuple(element(v.strip()) for v in value or ())
+        return tuple(element(v) for v in value)
     except ValueError as error:
         raise InputError(
             name,

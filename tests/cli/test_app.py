@@ -164,10 +164,12 @@ def test_a_reader_that_goes_away_is_no_mistake():
     reading, writing = os.pipe()
     os.close(reading)
     code = textwrap.dedent(PROBE).format(body="print('x' * 100)")
+    buffered = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
     for arguments in (["probe"], ["probe", "--help"], ["--help"]):
         done = subprocess.run(
             [sys.executable, "-c", code, *arguments],
             stdout=writing,
+            env=buffered,
             stderr=subprocess.PIPE,
             text=True,
             timeout=60,

@@ -18,7 +18,7 @@ def test_no_flags_give_the_defaults():
 
 
 def test_flags_and_words_may_be_mixed():
-    config, words = parse("one", "--dim=8", "two", "--fanouts", "3,2", "--densify_features")
+    config, words = parse("one", "--dim=8", "two", "--fanouts", "3, 2", "--densify_features")
     assert (config.dim, config.fanouts, config.densify_features) == (8, (3, 2), True)
     assert words == ["one", "two"]
 
