@@ -1,0 +1,78 @@
+"""A model beside others on the same split and budget, as one small table."""
+
+import dataclasses
+import time
+from pathlib import Path
+
+from cade_tf.config import Config
+from cade_tf.experiments.single_run import score_embeddings, train_and_evaluate
+from cade_tf.graph import loading, splits
+from cade_tf.graph.features import FeatureTransform, node_features
+
+RAW_FEATURES = "raw_features"
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One line of the table."""
+
+    method: str
+    scores: dict[str, float]
+    seconds: float
+    warning: str | None = None
+
+
+def default_run_dir(config: Config) -> str:
+    """runs/<data>-<model>."""
+    data = config.dataset or (Path(config.graph).stem if config.graph else loading.DEFAULT_DATASET)
+    return f"runs/{data}-{config.model}"
+
+
+def run_methods(config: Config, run_dir: Path, *, progress: bool = True) -> list[Row]:
+    """Runs the methods to compare with, then the model itself.
+
+    The model's run is `run_dir`; each other model's is a folder of its name in it.
+    """
+    rows = []
+    for method in config.compare:
+        if method == RAW_FEATURES:
+            rows.append(_raw_features(config))
+        elif method != config.model:
+            single = config.replace(model=method, compare=())
+            rows.append(_model(single, run_dir / method, progress))
+    rows.append(_model(config, run_dir, progress))
+    return rows
+
+
+def _raw_features(config: Config) -> Row:
+    started = time.monotonic()
+    graph = loading.load(config)
+    split = splits.node_split(graph, config)
+    features = node_features(graph)
+    transform = FeatureTransform.fit(features[split.seen], config, config.seed)
+    scores = score_embeddings(transform.apply(features), graph, split)
+    return Row(RAW_FEATURES, _micro(scores), time.monotonic() - started)
+
+
+def _model(config: Config, run_dir: Path, progress: bool) -> Row:
+    result = train_and_evaluate(config, run_dir, progress=progress)
+    return Row(config.model, _micro(result["scores"]), result["total_seconds"], result["warning"])
+
+
+def _micro(scores: dict[str, dict[str, float]]) -> dict[str, float]:
+    return {probe: values["micro_f1"] for probe, values in scores.items()}
+
+
+def table(rows: list[Row]) -> str:
+    """The rows as text: micro-F1 of unseen nodes by probe, and seconds."""
+    probes = sorted({probe for row in rows for probe in row.scores})
+    width = max(len(row.method) for row in rows)
+    head = f"{'method':<{width}}" + "".join(f"  {probe:>7}" for probe in probes) + "  seconds"
+    lines = [head, "-" * len(head)]
+    for row in rows:
+        cells = "".join(f"  {row.scores[p]:>7.3f}" if p in row.scores else " " * 9 for p in probes)
+        lines.append(f"{row.method:<{width}}{cells}  {row.seconds:>7.1f}")
+    if probes:
+        lines.append("(micro-F1 of unseen nodes, by probe)")
+    lines += [f"warning, {row.method}: {row.warning}" for row in rows if row.warning]
+    return "\n".join(lines)

@@ -1,0 +1,141 @@
+"""One run from a graph to scores: the library entry behind `cade train`."""
+
+import dataclasses
+import importlib.metadata
+import json
+import platform
+import resource
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cade_tf.config import Config
+from cade_tf.errors import InputError
+from cade_tf.evaluation import classification, probes
+from cade_tf.files import atomic_write
+from cade_tf.graph import loading, splits
+from cade_tf.graph.graph import Graph
+from cade_tf.training.trainer import train
+
+EMBEDDINGS_FILE = "embeddings.npy"
+NODE_IDS_FILE = "node_ids.txt"
+RESULT_FILE = "result.json"
+SPLIT_FILE = "split.npz"
+ENCODER_FOLDER = "encoder"
+
+
+def train_and_evaluate(config: Config, run_dir: str | Path, *, progress: bool = True) -> dict:
+    """Loads and splits a graph, trains, embeds all nodes and scores the unseen ones.
+
+    Everything a later command needs is left in the run directory: flags.txt and config.json,
+    checkpoints/, TensorBoard events, encoder/, split.npz, embeddings.npy, node_ids.txt and
+    result.json.
+
+    Args:
+        config: Options.
+        run_dir: Folder of the run.
+        progress: Whether to show progress.
+
+    Returns:
+        What result.json holds.
+    """
+    run_dir = Path(run_dir)
+    started = time.monotonic()
+    graph = loading.load(config)
+    split = splits.node_split(graph, config)
+    write_config(config, run_dir)
+    split.save(run_dir / SPLIT_FILE)
+    trained = train(graph.subgraph(split.seen), config, run_dir=run_dir, progress=progress)
+    trained.encoder.save(run_dir / ENCODER_FOLDER)
+    embedding_started = time.monotonic()
+    embeddings = trained.embed(graph, progress=progress)
+    embedding_seconds = time.monotonic() - embedding_started
+    write_embeddings(run_dir, embeddings, graph.ids)
+    result = {
+        "data": describe(graph, split),
+        "metrics": trained.metrics,
+        "scores": score_embeddings(embeddings, graph, split),
+        "warning": trained.warning,
+        "seed": config.seed,
+        "steps": trained.steps,
+        "training_seconds": round(trained.seconds, 3),
+        "pairs_per_second": round(
+            trained.steps * config.batch_size / max(trained.seconds, 1e-9), 1
+        ),
+        "embedding_seconds": round(embedding_seconds, 3),
+        "total_seconds": round(time.monotonic() - started, 3),
+        "peak_memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "versions": versions(),
+    }
+    write_json(run_dir / RESULT_FILE, result)
+    return result
+
+
+def score_embeddings(
+    embeddings: np.ndarray, graph: Graph, split: splits.NodeSplit
+) -> dict[str, dict[str, Any]]:
+    """Both probes on the unseen nodes; empty where labels or unseen nodes are missing."""
+    if graph.labels is None or not len(split.test):
+        return {}
+    return {
+        probe: dataclasses.asdict(
+            classification.score(embeddings, graph.labels, split.seen, split.test, probe)
+        )
+        for probe in probes.PROBES
+    }
+
+
+def describe(graph: Graph, split: splits.NodeSplit) -> dict[str, Any]:
+    """Statistics of the data for reports."""
+    return {
+        "name": graph.name,
+        "nodes": graph.num_nodes,
+        "edges": graph.num_edges,
+        "features": graph.num_features,
+        "classes": graph.num_classes,
+        "seen": len(split.seen),
+        "unseen": len(split.test),
+    }
+
+
+def write_config(config: Config, run_dir: Path) -> None:
+    """Writes the options so that the run can be repeated from its directory."""
+    with atomic_write(run_dir / "flags.txt") as file:
+        file.write(config.to_flagfile().encode())
+    with atomic_write(run_dir / "config.json") as file:
+        file.write(config.to_json().encode())
+
+
+def read_config(run_dir: Path) -> Config:
+    """Options of a run.
+
+    Raises:
+        InputError: The folder holds no run.
+    """
+    path = run_dir / "config.json"
+    if not path.is_file():
+        raise InputError(str(run_dir), "a run directory with config.json", "none", "Train first.")
+    return Config.from_json(path.read_text())
+
+
+def write_embeddings(run_dir: Path, embeddings: np.ndarray, ids: np.ndarray) -> None:
+    """Writes embeddings and the ids of their rows."""
+    with atomic_write(run_dir / EMBEDDINGS_FILE) as file:
+        np.save(file, embeddings)
+    with atomic_write(run_dir / NODE_IDS_FILE) as file:
+        file.write("".join(f"{node}\n" for node in ids).encode())
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Writes JSON atomically."""
+    with atomic_write(path) as file:
+        file.write((json.dumps(value, indent=2) + "\n").encode())
+
+
+def versions() -> dict[str, str]:
+    """Versions of what a result depends on."""
+    packages = ("cade_tf", "tensorflow", "keras", "numpy", "scipy", "scikit-learn")
+    found = {name: importlib.metadata.version(name) for name in packages}
+    return {"python": platform.python_version(), **found}

@@ -1,0 +1,1 @@
+"""From a trained model to embeddings: Algorithm 1, and the encoder that is kept."""

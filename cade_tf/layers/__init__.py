@@ -1,0 +1,1 @@
+"""Keras layers: aggregators, the global bias, SAGB and bi-attention."""

@@ -1,0 +1,224 @@
+"""AGGREGATE of Algorithm 3, line 7: mean, max-pool and LSTM.
+
+An aggregator takes a matrix of rows and, for each node, the positions of its children in it. So a
+child that many nodes share is transformed once, and the mean never gathers its rows.
+"""
+
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from cade_tf.errors import InputError
+from cade_tf.layers.parallel_dense import ParallelDense, Rows, StackedGlorotUniform, parallel_matmul
+
+Shape = tuple[int | None, ...]
+
+
+class Aggregator(keras.layers.Layer):
+    """Base of the aggregators.
+
+    Input shape:
+        `values`: `[m, width]`, the same for all parameter sets, or `[m, K, width]`;
+        `index`: integers `[n, s]`, positions of each node's children in `values`.
+
+    Output shape:
+        `[n, width]` (mean of shared rows) or `[n, K, width]`.
+    """
+
+    def __init__(self, *, parameter_sets: int = 1, seed: int = 0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.parameter_sets = parameter_sets
+        self.seed = seed
+
+    def build(self, values_shape: Shape, index_shape: Shape) -> None:
+        """Creates what weights the aggregator has."""
+        super().build(values_shape)
+
+    def get_config(self) -> dict[str, Any]:
+        """Constructor arguments."""
+        return {
+            **super().get_config(),
+            "parameter_sets": self.parameter_sets,
+            "seed": self.seed,
+        }
+
+
+@keras.saving.register_keras_serializable("cade_tf")
+class MeanAggregator(Aggregator):
+    """Element-wise mean of the children.
+
+    Example:
+
+    >>> MeanAggregator()(tf.constant([[1.0], [3.0]]), tf.constant([[0, 1]])).numpy().tolist()
+    [[2.0]]
+    """
+
+    def call(self, values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
+        """Means of the children's rows."""
+        return gather_mean(values, index)
+
+    def compute_output_shape(self, values_shape: Shape, index_shape: Shape) -> Shape:
+        """The children's own width."""
+        return (index_shape[0], *values_shape[1:])
+
+
+@keras.saving.register_keras_serializable("cade_tf")
+class MaxPoolAggregator(Aggregator):
+    """A dense layer with ReLU for each child, then the element-wise maximum.
+
+    Args:
+        units: Width of the dense layer (GraphSAGE: 512).
+        parameter_sets: K.
+        seed: Seed of the initial weights.
+
+    Example:
+
+    >>> MaxPoolAggregator(8)(tf.zeros([5, 3]), tf.constant([[0, 1], [2, 3]])).shape
+    TensorShape([2, 1, 8])
+    """
+
+    def __init__(self, units: int = 512, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.units = units
+        self.dense = ParallelDense(
+            units,
+            parameter_sets=self.parameter_sets,
+            use_bias=True,
+            seed=self.seed,
+            dtype=self.dtype_policy,
+            name="dense",
+        )
+
+    def build(self, values_shape: Shape, index_shape: Shape) -> None:
+        """Builds the dense layer."""
+        self.dense.build(values_shape)
+        super().build(values_shape, index_shape)
+
+    def call(self, values: Rows, index: tf.Tensor) -> tf.Tensor:
+        """Maxima of the transformed children."""
+        return gather_max(tf.nn.relu(self.dense(values)), index)
+
+    def compute_output_shape(self, values_shape: Shape, index_shape: Shape) -> Shape:
+        """`[n, K, units]`."""
+        return (index_shape[0], self.parameter_sets, self.units)
+
+    def get_config(self) -> dict[str, Any]:
+        """Constructor arguments."""
+        return {**super().get_config(), "units": self.units}
+
+
+@keras.saving.register_keras_serializable("cade_tf")
+class LSTMAggregator(Aggregator):
+    """The last state of an LSTM that reads the children in random order.
+
+    Neighbours are drawn independently, so the order in which they were drawn is a random
+    permutation already.
+
+    Args:
+        units: Width of the state (GraphSAGE: 128).
+        parameter_sets: K.
+        seed: Seed of the initial weights.
+
+    Example:
+
+    >>> LSTMAggregator(8)(tf.zeros([5, 3]), tf.constant([[0, 1], [2, 3]])).shape
+    TensorShape([2, 1, 8])
+    """
+
+    def __init__(self, units: int = 128, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.units = units
+        self.dense = ParallelDense(
+            4 * units,
+            parameter_sets=self.parameter_sets,
+            seed=self.seed,
+            dtype=self.dtype_policy,
+            name="dense",
+        )
+
+    def build(self, values_shape: Shape, index_shape: Shape) -> None:
+        """Creates the recurrent kernel `[K, units, 4 units]` and bias, gates i, f, c, o."""
+        self.dense.build(values_shape)
+        self.recurrent_kernel = self.add_weight(
+            name="recurrent_kernel",
+            shape=(self.parameter_sets, self.units, 4 * self.units),
+            initializer=StackedGlorotUniform(self.seed + 1),
+        )
+        self.bias = self.add_weight(
+            name="bias",
+            shape=(self.parameter_sets, 4 * self.units),
+            initializer=UnitForgetBias(),
+        )
+        super().build(values_shape, index_shape)
+
+    def call(self, values: Rows, index: tf.Tensor) -> tf.Tensor:
+        """Reads the children one after the other."""
+        # A child's input product is the same for every parent: once per distinct row.
+        inputs = self.dense(values) + self.bias
+        state = memory = tf.zeros(
+            [tf.shape(index)[0], self.parameter_sets, self.units], inputs.dtype
+        )
+        for position in range(index.shape[1]):
+            gates = tf.gather(inputs, index[:, position])
+            if position:
+                gates += parallel_matmul(state, self.recurrent_kernel)
+            enter, forget, candidate, leave = tf.split(gates, 4, axis=-1)
+            memory = tf.sigmoid(forget) * memory + tf.sigmoid(enter) * tf.tanh(candidate)
+            state = tf.sigmoid(leave) * tf.tanh(memory)
+        return state
+
+    def compute_output_shape(self, values_shape: Shape, index_shape: Shape) -> Shape:
+        """`[n, K, units]`."""
+        return (index_shape[0], self.parameter_sets, self.units)
+
+    def get_config(self) -> dict[str, Any]:
+        """Constructor arguments."""
+        return {**super().get_config(), "units": self.units}
+
+
+@keras.saving.register_keras_serializable("cade_tf")
+class UnitForgetBias(keras.initializers.Initializer):
+    """Zeros, but ones for the forget gate, as Keras' LSTM."""
+
+    def __call__(self, shape: tuple[int, ...], dtype: Any = None) -> tf.Tensor:
+        """Bias `[K, 4 units]`."""
+        sets, width = shape
+        quarter = width // 4
+        bias = tf.concat([tf.zeros(quarter), tf.ones(quarter), tf.zeros(2 * quarter)], 0)
+        return tf.cast(tf.tile(bias[None], [sets, 1]), dtype or "float32")
+
+    def get_config(self) -> dict[str, Any]:
+        """No arguments."""
+        return {}
+
+
+def gather_mean(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
+    """Mean over the second axis of `values[index]`, which is never formed."""
+    shape = tf.shape(index)
+    flat = tf.reshape(values, [tf.shape(values)[0], _row_size(values)])
+    segments = tf.repeat(tf.range(shape[0]), shape[1])
+    means = tf.sparse.segment_mean(flat, tf.reshape(index, [-1]), segments, num_segments=shape[0])
+    return tf.reshape(means, [-1, *values.shape[1:]])
+
+
+def gather_max(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
+    """Maximum over the second axis of `values[index]`."""
+    return tf.reduce_max(tf.gather(values, index), axis=1)
+
+
+def _row_size(values: tf.Tensor) -> int:
+    size = 1
+    for width in values.shape[1:]:
+        size *= width
+    return size
+
+
+_AGGREGATORS = {"mean": MeanAggregator, "pool": MaxPoolAggregator, "lstm": LSTMAggregator}
+
+
+def make_aggregator(kind: str, **kwargs: Any) -> Aggregator:
+    """An aggregator by its name: mean, pool or lstm."""
+    if kind not in _AGGREGATORS:
+        raise InputError("aggregator", "one of " + ", ".join(_AGGREGATORS), kind, "Choose one.")
+    return _AGGREGATORS[kind](**kwargs)

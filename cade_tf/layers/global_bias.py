@@ -1,0 +1,57 @@
+"""The memorable global bias B: one trainable row per known node."""
+
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+
+@keras.saving.register_keras_serializable("cade_tf")
+class GlobalBias(keras.layers.Layer):
+    """A row of B for each node, exactly zero for nodes that training never saw.
+
+    Rows are read by look-up, so that the gradient is row-sparse; `RowSparseAdam` updates only the
+    rows that were read.
+
+    Args:
+        num_nodes: Number of known nodes.
+        dim: Width of a row.
+
+    Input shape:
+        Integers `[n]`; -1 stands for an unseen node.
+
+    Output shape:
+        `[n, dim]`.
+
+    Example:
+
+    >>> GlobalBias(3, 2)(tf.constant([0, -1])).shape
+    TensorShape([2, 2])
+    """
+
+    def __init__(self, num_nodes: int, dim: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.num_nodes = num_nodes
+        self.dim = dim
+
+    def build(self, input_shape: tuple[int | None, ...]) -> None:
+        """Creates the table, zero at first."""
+        self.table = self.add_weight(
+            name="table", shape=(self.num_nodes, self.dim), initializer="zeros"
+        )
+        super().build(input_shape)
+
+    def call(self, rows: tf.Tensor) -> tf.Tensor:
+        """Looks the rows up."""
+        # A plain gather of the variable itself: a cast in between would make the gradient dense.
+        found = tf.gather(self.table.value, tf.maximum(rows, 0))
+        bias = tf.where((rows >= 0)[:, None], found, tf.zeros_like(found))
+        return tf.cast(bias, self.compute_dtype)
+
+    def compute_output_shape(self, input_shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
+        """`[n, dim]`."""
+        return (*input_shape, self.dim)
+
+    def get_config(self) -> dict[str, Any]:
+        """Constructor arguments."""
+        return {**super().get_config(), "num_nodes": self.num_nodes, "dim": self.dim}

@@ -1,0 +1,1 @@
+"""CADE-MS, CADE-MA, CADE-gb and GraphSAGE, made of the same parts."""

@@ -1,0 +1,337 @@
+"""DualENC: K candidates a node by SAGB, and the attention between those of a pair."""
+
+from typing import Any, NamedTuple
+
+import keras
+import tensorflow as tf
+
+from cade_tf.layers.bi_attention import (
+    BiAttention,
+    DotProductBiAttention,
+    DualPair,
+    SupportAttention,
+    TanhBiAttention,
+    VectorBiAttention,
+    affinities,
+)
+from cade_tf.layers.global_bias import GlobalBias
+from cade_tf.layers.sagb import SAGB, TreeInputs
+from cade_tf.sampling.graph_tables import GraphTables
+from cade_tf.sampling.neighborhood import distinct_instances, sample_neighborhood
+
+NORMALIZATIONS = ("output", "encoder", "both", "none")
+
+
+class PairScores(NamedTuple):
+    """What the loss is made of.
+
+    Attributes:
+        positive: `[pairs]`, z_v . z_{v_p}.
+        negative: `[pairs, negatives]`, z_v . z_{v_n}.
+        dual: The dual representations of the pairs.
+    """
+
+    positive: tf.Tensor
+    negative: tf.Tensor
+    dual: DualPair
+
+
+class DualEncoder(keras.Model):
+    """Base of the four models; a subclass says how K candidates come about and are attended.
+
+    Args:
+        feature_width: Width of the (scaled) features.
+        num_known: Nodes of the training graph, rows of the global bias.
+        dim: Width of hidden layers and embeddings.
+        fanouts: Sampled neighbours of each hop, the root's first.
+        k: K.
+        aggregator: mean, pool or lstm.
+        activation: Of hidden layers.
+        last_activation: Of the last layer.
+        normalize: What is scaled to unit length: output, encoder, both or none.
+        attention_score: For CADE-MA: linear or tanh.
+        attention_temperature: Scores of the attention are divided by this.
+        global_bias: Whether the model has a global bias; None for the model's own choice.
+        seed: Seed of the initial weights.
+
+    Input shape:
+        `TreeInputs`: features of sampled trees.
+
+    Output shape:
+        `[roots, K or 1, dim]`: candidates of each root.
+    """
+
+    samplings_by_k = False
+    parameter_sets_by_k = False
+    has_bias = True
+
+    def __init__(
+        self,
+        *,
+        feature_width: int,
+        num_known: int,
+        dim: int = 256,
+        fanouts: tuple[int, ...] = (20, 10),
+        k: int = 10,
+        aggregator: str = "mean",
+        activation: str = "relu",
+        last_activation: str = "linear",
+        normalize: str = "output",
+        attention_score: str = "linear",
+        attention_temperature: float = 1.0,
+        global_bias: bool | None = None,
+        seed: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.feature_width = feature_width
+        self.num_known = num_known
+        self.dim = dim
+        self.fanouts = tuple(fanouts)
+        self.k = k
+        self.aggregator = aggregator
+        self.activation = activation
+        self.last_activation = last_activation
+        self.normalize = normalize
+        self.attention_score = attention_score
+        self.attention_temperature = attention_temperature
+        self.global_bias = self.has_bias if global_bias is None else global_bias
+        self.seed = seed
+        self.samplings = k if self.samplings_by_k else 1
+        self.parameter_sets = k if self.parameter_sets_by_k else 1
+        self.sagb = SAGB(
+            dim,
+            depth=len(self.fanouts),
+            aggregator=aggregator,
+            parameter_sets=self.parameter_sets,
+            activation=activation,
+            last_activation=last_activation,
+            seed=seed,
+            dtype=self.dtype_policy,
+            name="sagb",
+        )
+        self.bias = None
+        if self.global_bias and len(self.fanouts) > 1:
+            self.bias = GlobalBias(num_known, dim, dtype=self.dtype_policy, name="global_bias")
+        self.attention = self._make_attention()
+
+    def _make_attention(self) -> BiAttention | None:
+        return None
+
+    def build(self, inputs_shape: Any = None) -> None:
+        """Creates all weights; the shapes follow from the constructor's arguments."""
+        if self.built:
+            return
+        levels = tuple((None, fanout) for fanout in self.fanouts)
+        self.sagb.build(TreeInputs((None, self.feature_width), (None,), levels, levels[:-1], None))
+        if self.bias is not None:
+            self.bias.build((None,))
+        if self.attention is not None:
+            candidates = (None, self.k, self.dim)
+            self.attention.build(candidates, candidates)
+        super().build(inputs_shape)
+
+    def call(self, inputs: TreeInputs) -> tf.Tensor:
+        """Algorithm 2, line 1: candidates of the roots."""
+        candidates = self.sagb(inputs)
+        return unit(candidates) if self.normalize in ("encoder", "both") else candidates
+
+    # --- from nodes to candidates ------------------------------------------------------------
+
+    def candidates(
+        self, graph: GraphTables, nodes: tf.Tensor, key: tf.Tensor, samplings: int | None = None
+    ) -> tf.Tensor:
+        """Samples neighbourhoods and encodes nodes.
+
+        Args:
+            graph: Tables of the graph.
+            nodes: Integers, any shape, repetitions welcome.
+            key: Key of the neighbour stream; equal keys give equal draws.
+            samplings: Samplings a node; the model's own number by default.
+
+        Returns:
+            The shape of `nodes`, then `[K or 1, dim]`.
+        """
+        count = samplings or self.samplings
+        shape = tf.shape(nodes)
+        repeated = tf.repeat(tf.reshape(nodes, [-1, 1]), count, axis=1)
+        sampling = tf.broadcast_to(tf.range(count, dtype=nodes.dtype), tf.shape(repeated))
+        roots, samplings_of_roots, position = distinct_instances(
+            repeated, sampling, graph.num_nodes
+        )
+        encoded = self.encode(graph, roots, samplings_of_roots, key)
+        width = max(count, self.parameter_sets)
+        flat = tf.gather(encoded, tf.reshape(position, [-1]))
+        return tf.reshape(flat, tf.concat([shape, [width, self.dim]], 0))
+
+    def encode(
+        self, graph: GraphTables, roots: tf.Tensor, samplings: tf.Tensor, key: tf.Tensor
+    ) -> tf.Tensor:
+        """Algorithm 3 for distinct (sampling, root) pairs: `[roots, K or 1, dim]`."""
+        trees = sample_neighborhood(graph, roots, samplings, self.fanouts, key)
+        nodes = [trees.nodes, *(tf.reshape(c, [-1]) for c in trees.child_nodes)]
+        sizes = [tf.size(n) for n in nodes]
+        features, index = graph.features.compact(tf.concat(nodes, 0))
+        self_index, *child_index = tf.split(index, sizes)
+        return self(
+            TreeInputs(
+                features,
+                self_index,
+                tuple(
+                    tf.reshape(flat, [-1, fanout])
+                    for flat, fanout in zip(child_index, self.fanouts, strict=True)
+                ),
+                trees.child_positions,
+                self._bias_of(graph, trees.nodes),
+            )
+        )
+
+    def _bias_of(self, graph: GraphTables, nodes: tf.Tensor) -> tf.Tensor | None:
+        if self.bias is None:
+            return None
+        # Distinct rows travel and are updated once, however often a node stands in the trees.
+        distinct, position = tf.unique(nodes)
+        rows = distinct if graph.bias_rows is None else graph.bias_rows.lookup(distinct)
+        return tf.gather(self.bias(rows), position)
+
+    # --- from candidates to embeddings -------------------------------------------------------
+
+    def dual(self, nodes: tf.Tensor, partners: tf.Tensor) -> DualPair:
+        """Algorithm 2: dual representations of candidates `[pairs, K, dim]`."""
+        if self.attention is None:
+            ones = tf.ones([tf.shape(nodes)[0], 1, 1], nodes.dtype)
+            pair = DualPair(nodes[:, 0], partners[:, 0], ones)
+        else:
+            pair = self.attention(nodes, partners)
+        return DualPair(self._output(pair.nodes), self._output(pair.partners), pair.attention)
+
+    def negative_affinities(
+        self, nodes: tf.Tensor, dual: DualPair, negatives: tf.Tensor
+    ) -> tf.Tensor:
+        """z_v . z_{v_n} of every pair with its negatives, `[pairs, negatives]`.
+
+        Args:
+            nodes: `[pairs, K, dim]`, candidates of v.
+            dual: Dual representations of the pairs.
+            negatives: `[negatives, K, dim]` or `[pairs, negatives, K, dim]`.
+        """
+        # Equation 1: a negative is the direct output of the encoder.
+        return affinities(dual.nodes, self._output(negatives[..., 0, :]))
+
+    def _output(self, vectors: tf.Tensor) -> tf.Tensor:
+        return unit(vectors) if self.normalize in ("output", "both") else vectors
+
+    def score_pairs(
+        self,
+        graph: GraphTables,
+        nodes: tf.Tensor,
+        partners: tf.Tensor,
+        negatives: tf.Tensor,
+        key: tf.Tensor,
+    ) -> PairScores:
+        """Encodes a batch of positive pairs and their negatives.
+
+        Args:
+            graph: Tables of the graph.
+            nodes: `[pairs]`, v.
+            partners: `[pairs]`, v_p.
+            negatives: `[negatives]` shared by the batch, or `[pairs, negatives]`.
+            key: Key of the neighbour stream of this step.
+        """
+        nodes, partners, negatives = (
+            tf.cast(ids, tf.int64) for ids in (nodes, partners, negatives)
+        )
+        pairs, count = tf.size(nodes), tf.size(negatives)
+        both = tf.concat([nodes, partners], 0)
+        repeated = tf.repeat(both[:, None], self.samplings, axis=1)
+        sampling = tf.broadcast_to(tf.range(self.samplings, dtype=tf.int64), tf.shape(repeated))
+        # A negative needs one sampling; it shares the first one's draws.
+        every = tf.concat([tf.reshape(repeated, [-1]), tf.reshape(negatives, [-1])], 0)
+        of = tf.concat([tf.reshape(sampling, [-1]), tf.zeros([count], tf.int64)], 0)
+        roots, samplings, position = distinct_instances(every, of, graph.num_nodes)
+        encoded = self.encode(graph, roots, samplings, key)
+
+        width = max(self.samplings, self.parameter_sets)
+        positive_index, negative_index = tf.split(position, [2 * pairs * self.samplings, count])
+        candidates = tf.reshape(tf.gather(encoded, positive_index), [2, pairs, width, self.dim])
+        negative_shape = tf.concat([tf.shape(negatives), [self.parameter_sets, self.dim]], 0)
+        others = tf.reshape(tf.gather(encoded, negative_index), negative_shape)
+        others.set_shape([*negatives.shape, self.parameter_sets, self.dim])
+        dual = self.dual(candidates[0], candidates[1])
+        return PairScores(
+            tf.reduce_sum(dual.nodes * dual.partners, axis=-1),
+            self.negative_affinities(candidates[0], dual, others),
+            dual,
+        )
+
+    def get_build_config(self) -> dict[str, Any]:
+        """Nothing: the constructor's arguments say all that building needs."""
+        return {}
+
+    def build_from_config(self, config: dict[str, Any]) -> None:
+        """Builds a deserialised model."""
+        self.build()
+
+    def get_config(self) -> dict[str, Any]:
+        """Constructor arguments."""
+        names = (
+            "feature_width", "num_known", "dim", "fanouts", "k", "aggregator", "activation",
+            "last_activation", "normalize", "attention_score", "attention_temperature",
+            "global_bias", "seed",
+        )  # fmt: skip
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+
+
+@keras.saving.register_keras_serializable("cade_tf")
+class GraphSAGE(DualEncoder):
+    """The baseline: one sampling, one parameter set, no bias, no attention."""
+
+    has_bias = False
+
+
+@keras.saving.register_keras_serializable("cade_tf")
+class CadeGB(DualEncoder):
+    """CADE-gb: GraphSAGE with the global bias only."""
+
+
+@keras.saving.register_keras_serializable("cade_tf")
+class CadeMS(DualEncoder):
+    """CADE-MS: K neighbourhood samplings, attended by dot products."""
+
+    samplings_by_k = True
+
+    def _make_attention(self) -> BiAttention:
+        return DotProductBiAttention(
+            temperature=self.attention_temperature, dtype=self.dtype_policy, name="attention"
+        )
+
+
+@keras.saving.register_keras_serializable("cade_tf")
+class CadeMA(DualEncoder):
+    """CADE-MA: K aggregator parameter sets, attended by the vector A."""
+
+    parameter_sets_by_k = True
+
+    def _make_attention(self) -> BiAttention:
+        kind = TanhBiAttention if self.attention_score == "tanh" else VectorBiAttention
+        return kind(
+            temperature=self.attention_temperature,
+            seed=self.seed + 5,
+            dtype=self.dtype_policy,
+            name="attention",
+        )
+
+    def negative_affinities(
+        self, nodes: tf.Tensor, dual: DualPair, negatives: tf.Tensor
+    ) -> tf.Tensor:
+        """Equations 2-4: support embeddings through A*."""
+        attention = self.attention
+        if not isinstance(attention, SupportAttention):
+            raise TypeError("CADE-MA needs an attention with parameters.")
+        support, others = attention.support(nodes, negatives)
+        return affinities(self._output(support), self._output(others))
+
+
+def unit(vectors: tf.Tensor) -> tf.Tensor:
+    """Vectors scaled to length 1; a zero vector stays zero."""
+    return tf.math.l2_normalize(vectors, axis=-1, epsilon=1e-12)

@@ -1,0 +1,1 @@
+"""Walks, neighbours and negatives, drawn by TensorFlow operations on tables of the graph."""

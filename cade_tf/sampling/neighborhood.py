@@ -1,0 +1,82 @@
+"""Neighbourhood trees of a batch (Algorithm 3, lines 1-4), each distinct node held once a level.
+
+The paper draws a tree for every root. Here a node that stands several times on one level of one
+sampling shares its draw, so a level is a list of distinct (sampling, node) pairs and a tree is
+read off by following positions. Each single tree keeps the paper's distribution.
+"""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from cade_tf.sampling import random
+from cade_tf.sampling.graph_tables import GraphTables, node_dtype
+from cade_tf.sampling.neighbors import draw_neighbors
+
+
+class Neighborhood(NamedTuple):
+    """Sampled trees with shared nodes; an instance is a (sampling, node) on a level.
+
+    Attributes:
+        nodes: [instances], node of each instance, levels 0..L-1 behind each other; level 0 are
+            the roots in the order given.
+        child_nodes: A level each, [instances of the level, fan-out]: sampled children.
+        child_positions: A level each but the last, [instances of the level, fan-out]: where the
+            children stand in `nodes`.
+    """
+
+    nodes: tf.Tensor
+    child_nodes: tuple[tf.Tensor, ...]
+    child_positions: tuple[tf.Tensor, ...]
+
+
+def sample_neighborhood(
+    graph: GraphTables,
+    roots: tf.Tensor,
+    samplings: tf.Tensor,
+    fanouts: tuple[int, ...],
+    key: tf.Tensor,
+) -> Neighborhood:
+    """Draws the trees of some roots.
+
+    Args:
+        graph: Tables of the graph.
+        roots: Integers [n], distinct together with `samplings`.
+        samplings: Integers [n], which of the K samplings each root stands for.
+        fanouts: Neighbours drawn on each level, the root's first.
+        key: Key of the neighbour stream of this step.
+
+    Returns:
+        The neighbourhood.
+    """
+    nodes, sampling = roots, samplings
+    all_nodes: list[tf.Tensor] = []
+    child_nodes: list[tf.Tensor] = []
+    child_positions: list[tf.Tensor] = []
+    behind = tf.constant(0, tf.int32)
+    for level, fanout in enumerate(fanouts):
+        keys = random.fold_in(random.fold_in(random.fold_in(key, level), sampling), nodes)
+        children = draw_neighbors(graph, nodes, keys, fanout)
+        all_nodes.append(nodes)
+        child_nodes.append(children)
+        behind += tf.size(nodes)
+        if level + 1 < len(fanouts):
+            nodes, sampling, position = distinct_instances(
+                children, tf.broadcast_to(sampling[:, None], tf.shape(children)), graph.num_nodes
+            )
+            child_positions.append(position + behind)
+    return Neighborhood(tf.concat(all_nodes, 0), tuple(child_nodes), tuple(child_positions))
+
+
+def distinct_instances(
+    nodes: tf.Tensor, samplings: tf.Tensor, num_nodes: int, max_samplings: int = 256
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Distinct (sampling, node) pairs in the order of their first appearance.
+
+    Returns:
+        Nodes, samplings, and the position of each input pair among them (shape of the input).
+    """
+    dtype = node_dtype(num_nodes, max_samplings)
+    code = tf.cast(samplings, dtype) * num_nodes + tf.cast(nodes, dtype)
+    distinct, position = tf.unique(tf.reshape(code, [-1]))
+    return distinct % num_nodes, distinct // num_nodes, tf.reshape(position, tf.shape(code))

@@ -1,0 +1,1 @@
+"""Loss, optimisers, the inner step and the outer loop."""

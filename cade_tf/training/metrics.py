@@ -1,0 +1,72 @@
+"""Numbers that tell whether a run learns or collapses."""
+
+import numpy as np
+import tensorflow as tf
+
+from cade_tf.models.dual_encoder import PairScores
+from cade_tf.training.loss import LossTerms, masked_mean
+
+STEP_METRICS = (
+    "loss",
+    "positive_loss",
+    "negative_loss",
+    "positive_affinity",
+    "negative_affinity",
+    "mrr",
+    "mean_cosine",
+)
+
+
+def step_metrics(scores: PairScores, terms: LossTerms, valid: tf.Tensor) -> tf.Tensor:
+    """The numbers named by `STEP_METRICS`, float32 [7]."""
+    ranks = 1 + tf.reduce_sum(
+        tf.cast(scores.negative > scores.positive[:, None], tf.float32), axis=1
+    )
+    directions = tf.math.l2_normalize(tf.cast(scores.dual.nodes, tf.float32), axis=-1)
+    values = (
+        terms.total,
+        terms.positive,
+        terms.negative,
+        masked_mean(tf.cast(scores.positive, tf.float32), valid),
+        masked_mean(tf.reduce_mean(tf.cast(scores.negative, tf.float32), axis=1), valid),
+        masked_mean(1.0 / ranks, valid),
+        _mean_cosine(directions),
+    )
+    return tf.stack(values)
+
+
+def _mean_cosine(directions: tf.Tensor) -> tf.Tensor:
+    """Mean cosine of all pairs of different rows, in time linear in the rows."""
+    count = tf.cast(tf.shape(directions)[0], tf.float32)
+    total = tf.reduce_sum(tf.square(tf.reduce_sum(directions, axis=0)))
+    own = tf.reduce_sum(tf.square(directions))
+    return tf.math.divide_no_nan(total - own, count * (count - 1))
+
+
+def rank_me(embeddings: np.ndarray) -> float:
+    """RankMe: the effective number of dimensions, exp of the entropy of singular values."""
+    singular = np.linalg.svd(np.asarray(embeddings, np.float64), compute_uv=False)
+    total = singular.sum()
+    if not total > 0:
+        return 0.0
+    shares = singular / total
+    shares = shares[shares > 0]
+    return float(np.exp(-(shares * np.log(shares)).sum()))
+
+
+def collapse_warning(metrics: dict[str, float]) -> str | None:
+    """What is wrong where a run has fallen into a trivial solution, else None.
+
+    Two are known: all embeddings point the same way; or, in CADE-MA, every z_v points against
+    every partner, so that positive and negative affinities are equally low.
+    """
+    if metrics["mean_cosine"] > 0.98:
+        return f"all embeddings point one way (mean cosine {metrics['mean_cosine']:.3f})"
+    gap = metrics["positive_affinity"] - metrics["negative_affinity"]
+    if metrics["negative_affinity"] < -0.5 and gap < 0.05:
+        return (
+            "positive and negative affinities are both low "
+            f"({metrics['positive_affinity']:.2f} and {metrics['negative_affinity']:.2f}); "
+            "lower --negative_weight"
+        )
+    return None

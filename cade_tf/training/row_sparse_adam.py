@@ -1,0 +1,78 @@
+"""Adam that touches only the rows a step has read."""
+
+import tensorflow as tf
+
+
+class RowSparseAdam(tf.Module):
+    """Adam for a table of which a step reads few rows.
+
+    Rows without a gradient keep their values and moments, so a step costs in proportion to the
+    rows it touches, however large the table. Bias correction uses the number of steps of the run.
+
+    Args:
+        table: The variable to be updated, [rows, width].
+        beta_1: Decay of the first moment.
+        beta_2: Decay of the second moment.
+        epsilon: Added to the root of the second moment.
+
+    Example:
+
+    >>> table = tf.Variable(tf.zeros([3, 2]))
+    >>> adam = RowSparseAdam(table)
+    >>> adam.apply(tf.constant([1]), tf.ones([1, 2]), learning_rate=0.1, step=1)
+    >>> table.numpy()[:2].round(3).tolist()
+    [[0.0, 0.0], [-0.1, -0.1]]
+    """
+
+    def __init__(
+        self,
+        table: tf.Variable,
+        *,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-8,
+    ) -> None:
+        super().__init__(name="row_sparse_adam")
+        self.table = table
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+        self.first = tf.Variable(tf.zeros_like(table), trainable=False, name="first")
+        self.second = tf.Variable(tf.zeros_like(table), trainable=False, name="second")
+
+    def apply(
+        self,
+        rows: tf.Tensor,
+        gradients: tf.Tensor,
+        *,
+        learning_rate: tf.Tensor | float,
+        step: tf.Tensor | int,
+        clip_value: float = 0.0,
+    ) -> None:
+        """Updates some rows.
+
+        Args:
+            rows: Integers [n]; gradients of a repeated row are added up.
+            gradients: [n, width].
+            learning_rate: Learning rate of this step.
+            step: Number of this step, from 1.
+            clip_value: Gradients of a row are clipped to plus or minus this; 0 does not clip.
+        """
+        distinct, position = tf.unique(rows)
+        gradients = tf.math.unsorted_segment_sum(gradients, position, tf.size(distinct))
+        if clip_value > 0:
+            gradients = tf.clip_by_value(gradients, -clip_value, clip_value)
+        step = tf.cast(step, tf.float32)
+        rate = (
+            tf.cast(learning_rate, tf.float32)
+            * tf.sqrt(1.0 - self.beta_2**step)
+            / (1.0 - self.beta_1**step)
+        )
+        first = self.beta_1 * tf.gather(self.first, distinct) + (1 - self.beta_1) * gradients
+        second = self.beta_2 * tf.gather(self.second, distinct) + (1 - self.beta_2) * tf.square(
+            gradients
+        )
+        change = rate * first / (tf.sqrt(second) + self.epsilon)
+        self.first.scatter_update(tf.IndexedSlices(first, distinct))
+        self.second.scatter_update(tf.IndexedSlices(second, distinct))
+        self.table.scatter_sub(tf.IndexedSlices(change, distinct))
