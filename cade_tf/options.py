@@ -108,10 +108,13 @@ class Options:
 
     @classmethod
     def groups(cls) -> dict[str, list[str]]:
-        """Field names by the class that declares them, for help texts."""
+        """Field names by the class that first declared them, in the order classes combine."""
+        names = {field.name for field in dataclasses.fields(cls)}
+        # A subclass that declares a field anew, for another default, leaves it in its group.
+        declared = {n: base for base in cls.__mro__ for n in inspect.get_annotations(base)}
         groups: dict[str, list[str]] = {}
-        for base in reversed(cls.__mro__):
-            own = [n for n in inspect.get_annotations(base) if n in cls.field_names()]
+        for base in cls.__mro__:
+            own = [n for n in inspect.get_annotations(base) if n in names and declared[n] is base]
             if own:
                 title = (base.__doc__ or base.__name__).strip().splitlines()[0].rstrip(".")
                 groups[title] = own
@@ -119,12 +122,12 @@ class Options:
 
     @classmethod
     def field_names(cls) -> tuple[str, ...]:
-        """Names of all fields."""
-        return tuple(f.name for f in dataclasses.fields(cls))
+        """Names of all fields, group by group."""
+        return tuple(name for names in cls.groups().values() for name in names)
 
     def to_json(self) -> str:
         """The options as readable JSON; `from_json` reads it back."""
-        return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
+        return json.dumps({n: getattr(self, n) for n in self.field_names()}, indent=2) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Self:

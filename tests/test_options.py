@@ -75,12 +75,24 @@ def test_options_cannot_be_changed_and_replace_checks_anew():
 
 
 def test_groups_list_every_field_once_under_the_class_that_declares_it():
-    assert Both.groups() == {
-        "Colours": ["colour", "mix", "bright"],
-        "Sizes": ["width", "rate", "path"],
-    }
-    grouped = [name for names in Config.groups().values() for name in names]
-    assert sorted(grouped) == sorted(Config.field_names())
+    assert list(Both.groups().items()) == [
+        ("Sizes", ["width", "rate", "path"]),
+        ("Colours", ["colour", "mix", "bright"]),
+    ]
+    assert sorted(Config.field_names()) == sorted(f.name for f in dataclasses.fields(Config))
+    assert next(iter(Config.groups())) == "Data"
+
+
+def test_a_field_declared_anew_stays_in_its_group():
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class Wide(Both):
+        """Wide."""
+
+        width: int = option(8, "Width.")
+        deep: bool = option(False, "Deep.")
+
+    assert Wide.groups() == {"Wide": ["deep"], **Both.groups()}
+    assert Wide().width == 8
 
 
 @given(configs())
@@ -111,9 +123,9 @@ def test_json_is_readable():
 
 def test_a_flagfile_has_one_flag_a_line_and_leaves_none_out():
     assert Both(mix=("red", "blue"), bright=True).to_flagfile().splitlines() == [
+        "--width=4",
+        "--rate=0.5",
         "--colour=red",
         "--mix=red,blue",
         "--bright",
-        "--width=4",
-        "--rate=0.5",
     ]
