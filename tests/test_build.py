@@ -25,7 +25,12 @@ def test_files_listed_in_build_exist(name):
 
 @pytest.mark.parametrize("name", sorted(NEEDED))
 def test_a_rule_lists_its_files_and_the_libraries_they_import(name):
-    assert WRITTEN.get(name) == NEEDED[name]
+    rule, needed = WRITTEN.get(name), NEEDED[name]
+    assert rule is not None, f"BUILD lacks {needed}"
+    for field in ("srcs", "deps"):
+        listed, right = set(getattr(rule, field)), set(getattr(needed, field))
+        assert listed == right, f"{field}: add {sorted(right - listed)}, drop {listed - right}"
+    assert rule == needed
 
 
 @pytest.mark.parametrize("stage", [stage for stage in build_file.STAGES if stage in WRITTEN])

@@ -1,13 +1,13 @@
 """K linear maps as one product."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import keras
 import tensorflow as tf
 
 from cade_tf.errors import InputError
 
-Rows = tf.Tensor | tf.SparseTensor
+Rows: TypeAlias = tf.Tensor | tf.SparseTensor
 
 
 @keras.saving.register_keras_serializable("cade_tf")

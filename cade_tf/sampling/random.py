@@ -7,10 +7,11 @@ does not.
 """
 
 import enum
+from typing import TypeAlias
 
 import tensorflow as tf
 
-Number = tf.Tensor | int
+Number: TypeAlias = tf.Tensor | int
 
 
 class Stream(enum.IntEnum):

@@ -6,13 +6,13 @@ and one look-up of distinct ids where it is not.
 """
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 import tensorflow as tf
 
-Rows = tf.Tensor | tf.SparseTensor
+Rows: TypeAlias = tf.Tensor | tf.SparseTensor
 
 
 class RowSource(Protocol):
