@@ -67,7 +67,6 @@ def parse(options: type[AnyOptions], arguments: Sequence[str]) -> tuple[AnyOptio
         HelpRequested: `--help` was among the arguments.
     """
     values = define(options)
-    values.set_gnu_getopt(True)
     try:
         rest = values(["cade", *arguments])[1:]
     except flags.UnrecognizedFlagError as error:
