@@ -16,7 +16,10 @@ Features: TypeAlias = np.ndarray | sp.csr_array
 
 @dataclasses.dataclass(frozen=True)
 class EdgeReport:
-    """What `Graph.from_edges` dropped on its way to a simple undirected graph."""
+    """What `Graph.from_edges` dropped on its way to a simple undirected graph.
+
+    The other direction of an edge counts as a repetition of it.
+    """
 
     self_loops: int = 0
     duplicates: int = 0

@@ -1,0 +1,166 @@
+"""Readers of graph files: one module a format, one registry, recognition by content."""
+
+import dataclasses
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+from cade_tf.errors import InputError
+from cade_tf.graph import arrays, storage
+from cade_tf.graph.graph import Graph
+from cade_tf.graph.readers import (
+    dgl_reddit,
+    edge_list,
+    gnn_benchmark,
+    graphsage,
+    matlab,
+    planetoid,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Format:
+    """A format that cade_tf reads.
+
+    Args:
+        title: What it is, in one line.
+        recognises: Whether a path looks like it; looks at content, not at suffixes alone.
+        read: Reads a path.
+        files: The files that `read` opens.
+    """
+
+    title: str
+    recognises: Callable[[Path], bool]
+    read: Callable[..., Graph]
+    files: Callable[[Path], list[Path]]
+
+
+def _is_own(path: Path) -> bool:
+    if not (path.is_file() and zipfile.is_zipfile(path)):
+        return False
+    with arrays.open_archive(path) as archive:
+        return "format.npy" in archive.namelist() and "indptr.npy" in archive.namelist()
+
+
+FORMATS: dict[str, Format] = {
+    "cade": Format("cade_tf's own npz", _is_own, storage.load, lambda path: [path]),
+    "planetoid": Format(
+        "Planetoid ind.NAME.*", planetoid.recognises, planetoid.read, planetoid.files
+    ),
+    "dgl_reddit": Format(
+        "reddit_data.npz and reddit_graph.npz of DGL and PyG",
+        dgl_reddit.recognises,
+        dgl_reddit.read,
+        dgl_reddit.files,
+    ),
+    "gnn_benchmark": Format(
+        "npz of Graph2Gauss and gnn-benchmark",
+        gnn_benchmark.recognises,
+        gnn_benchmark.read,
+        gnn_benchmark.files,
+    ),
+    "matlab": Format("MATLAB .mat", matlab.recognises, matlab.read, matlab.files),
+    "graphsage": Format(
+        "GraphSAGE PREFIX-G.json", graphsage.recognises, graphsage.read, graphsage.files
+    ),
+    "edge_list": Format(
+        "edge list: csv, tsv, white space, gzip",
+        edge_list.recognises,
+        edge_list.read,
+        edge_list.files,
+    ),
+}
+"""All formats, the most particular first: the first that recognises a path reads it."""
+
+
+def _single(path: Path) -> Path:
+    """A folder that holds one file stands for that file."""
+    if not path.is_dir():
+        return path
+    visible = [entry for entry in path.iterdir() if not entry.name.startswith(".")]
+    return visible[0] if len(visible) == 1 and visible[0].is_file() else path
+
+
+def recognise(path: Path) -> str:
+    """The name of the format of a file or folder.
+
+    Raises:
+        InputError: It does not exist, is empty, or is of no known format.
+    """
+    try:
+        found = next((name for name, f in FORMATS.items() if f.recognises(path)), None)
+    except PermissionError as error:
+        raise _no_permission(path) from error
+    if found is not None:
+        return found
+    if not path.exists():
+        raise InputError("graph", "an existing file or folder", path, "Check the path.")
+    if path.is_dir():
+        raise InputError(
+            str(path),
+            "a folder with one graph of a known format",
+            "another folder",
+            "Give the file itself; see cade data list for the formats.",
+        )
+    raise InputError(
+        str(path),
+        "a graph of a known format (" + ", ".join(FORMATS) + ")",
+        "an empty file" if path.stat().st_size == 0 else "unknown content",
+        "Convert it, or write an edge list.",
+    )
+
+
+def read(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    features: str | Path | None = None,
+    labels: str | Path | None = None,
+) -> Graph:
+    """Reads a graph from any format that cade_tf knows.
+
+    Args:
+        path: A file or folder.
+        format: Name of its format; by default it is recognised by content.
+        features: Node features that belong to an edge list.
+        labels: Node labels that belong to an edge list.
+
+    Returns:
+        The graph.
+
+    Raises:
+        InputError: Unknown format, or anything wrong with a file; the message names it.
+    """
+    path = _single(Path(path).expanduser())
+    if format is not None and format not in FORMATS:
+        raise InputError("format", "one of " + ", ".join(FORMATS), format, "Choose one.")
+    chosen = format or recognise(path)
+    tables = {"features": features, "labels": labels}
+    given = {name: Path(file) for name, file in tables.items() if file is not None}
+    if given and chosen != "edge_list":
+        raise InputError(
+            next(iter(given)),
+            "an edge list as --graph",
+            f"format {chosen}",
+            "Other formats bring their own.",
+        )
+    try:
+        return FORMATS[chosen].read(path, **given)
+    except FileNotFoundError as error:
+        raise InputError(
+            "graph", "an existing file", error.filename, "Check the path; is a companion missing?"
+        ) from error
+    except IsADirectoryError as error:
+        raise InputError("graph", "a file", f"the folder {error.filename}", "Name it.") from error
+    except PermissionError as error:
+        raise _no_permission(Path(error.filename)) from error
+    except MemoryError as error:
+        raise InputError(
+            str(path), "a graph that fits into memory", "a larger one", "Use a larger machine."
+        ) from error
+
+
+def _no_permission(path: Path) -> InputError:
+    return InputError(
+        str(path), "a file that may be read", "no permission", "Change its mode (chmod +r)."
+    )

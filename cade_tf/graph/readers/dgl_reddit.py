@@ -1,0 +1,72 @@
+"""Reddit as DGL and PyG distribute it: `reddit_data.npz` and `reddit_graph.npz`."""
+
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from cade_tf.errors import InputError
+from cade_tf.graph import arrays
+from cade_tf.graph.converters import from_scipy
+from cade_tf.graph.graph import Graph
+
+_DATA, _GRAPH = "reddit_data.npz", "reddit_graph.npz"
+
+
+def recognises(path: Path) -> bool:
+    """Whether a folder, or one of the two files, is of this format."""
+    return all(file.is_file() for file in files(path)) and (
+        path.is_dir() or path.name in (_DATA, _GRAPH)
+    )
+
+
+def files(path: Path) -> list[Path]:
+    """The files that `read` reads."""
+    folder = path if path.is_dir() else path.parent
+    return [folder / _DATA, folder / _GRAPH]
+
+
+def read(path: Path) -> Graph:
+    """Reads the graph with features, classes and the split.
+
+    Args:
+        path: The folder, or one of its two files.
+
+    Raises:
+        InputError: A file is missing, damaged, or does not fit the other.
+    """
+    data_file, graph_file = files(path)
+    nodes = _members(data_file, ("feature", "label", "node_types"))
+    edges = _members(graph_file, ("row", "col", "shape"))
+    try:
+        shape = tuple(int(size) for size in edges["shape"])
+        ones = np.ones(len(edges["row"]), bool)
+        matrix = sp.csr_array(sp.coo_array((ones, (edges["row"], edges["col"])), shape=shape))
+    except (ValueError, TypeError) as error:
+        raise InputError(str(graph_file), "a COO matrix", str(error), "Copy it again.") from error
+    kinds = nodes["node_types"]
+    if not np.isin(kinds, (1, 2, 3)).all():
+        raise InputError(
+            f"{data_file}, node_types", "1, 2 or 3 per node", "others", "Copy it again."
+        )
+    try:
+        return from_scipy(
+            matrix,
+            features=nodes["feature"],
+            labels=nodes["label"],
+            split=kinds.astype(np.int64) - 1,
+            name="reddit",
+        )
+    except InputError as error:
+        raise error.within(data_file) from error
+
+
+def _members(path: Path, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+    with arrays.open_archive(path) as archive:
+        held = {name.removesuffix(".npy") for name in archive.namelist()}
+        missing = [name for name in names if name not in held]
+        if missing:
+            raise InputError(
+                str(path), "arrays " + ", ".join(names), ", ".join(sorted(held)), "Copy it again."
+            )
+        return {name: arrays.read_member(archive, path, name) for name in names}

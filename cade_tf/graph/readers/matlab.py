@@ -1,0 +1,103 @@
+"""MATLAB `.mat` with a network, attributes and labels (BlogCatalog, Flickr)."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from cade_tf.errors import InputError
+from cade_tf.graph.converters import class_indices, classes_of_matrix, from_scipy
+from cade_tf.graph.graph import Graph
+
+_NETWORK = ("network", "adj", "adjacency", "a", "net", "graph", "w")
+_ATTRIBUTES = ("attributes", "features", "feature", "attr", "attrb", "x")
+_LABELS = ("label", "labels", "group", "groups", "class", "gnd", "y")
+_HDF5 = b"\x89HDF"
+
+
+def recognises(path: Path) -> bool:
+    """Whether a file is of this format, or of MATLAB's newer one, for which `read` has advice."""
+    if not path.is_file():
+        return False
+    with open(path, "rb") as file:
+        start = file.read(128)
+    return start.startswith(b"MATLAB") or (start.startswith(_HDF5) and path.suffix == ".mat")
+
+
+def files(path: Path) -> list[Path]:
+    """The files that `read` reads."""
+    return [path]
+
+
+def read(path: Path) -> Graph:
+    """Reads `Network`, `Attributes` and `Label`, under these names or those of other copies.
+
+    Labels may be numbers from any start, or a 0/1 matrix. Attributes and labels may be absent.
+
+    Args:
+        path: The file.
+
+    Raises:
+        InputError: The file is damaged, or its matrices do not fit.
+    """
+    variables = _load(path)
+    network = _pick(variables, _NETWORK)
+    if network is None:
+        raise InputError(
+            str(path),
+            "a matrix named Network (or network, A, adj)",
+            ", ".join(variables) or "nothing",
+            "Rename the adjacency matrix.",
+        )
+    try:
+        fields: dict[str, Any] = {"name": path.stem.lower()}
+        attributes = _pick(variables, _ATTRIBUTES)
+        if attributes is not None:
+            fields["features"] = attributes
+        labels = _pick(variables, _LABELS)
+        if labels is not None:
+            fields |= _labels(labels)
+        return from_scipy(sp.csr_array(network), **fields)
+    except InputError as error:
+        raise error.within(path) from error
+    except (ValueError, TypeError) as error:
+        raise InputError(
+            str(path), "matrices of numbers", str(error), "Save plain matrices."
+        ) from error
+
+
+def _load(path: Path) -> dict[str, Any]:
+    with open(path, "rb") as file:
+        if file.read(4) == _HDF5:
+            raise InputError(
+                str(path),
+                "a MATLAB file up to version 7",
+                "version 7.3 (HDF5)",
+                "Save it in MATLAB with -v7.",
+            )
+    from scipy.io import loadmat
+
+    try:
+        variables = loadmat(path, spmatrix=False)
+    except Exception as error:
+        # SciPy's reader raises whatever its C code meets in a damaged file.
+        raise InputError(
+            str(path), "a MATLAB file", f"damaged content ({error})", "Copy it again."
+        ) from error
+    return {name: value for name, value in variables.items() if not name.startswith("__")}
+
+
+def _pick(variables: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    lower = {name.lower(): value for name, value in variables.items()}
+    return next((lower[name] for name in names if name in lower), None)
+
+
+def _labels(value: Any) -> dict[str, Any]:
+    matrix = value.toarray() if sp.issparse(value) else np.asarray(value)
+    if matrix.ndim == 2 and 1 in matrix.shape:
+        return class_indices(matrix.ravel())
+    if not np.isin(matrix, (0, 1)).all():
+        raise InputError("labels", "a column of classes or a 0/1 matrix", "others", "Recode them.")
+    return {"labels": classes_of_matrix(matrix.astype(np.int64))}

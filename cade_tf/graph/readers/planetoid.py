@@ -1,0 +1,151 @@
+"""Planetoid's `ind.NAME.*` (Pubmed, Cora, Citeseer)."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from cade_tf.errors import InputError
+from cade_tf.graph.converters import classes_of_matrix
+from cade_tf.graph.graph import Graph
+from cade_tf.graph.readers.unpickling import read_pickle
+
+_SUFFIXES = ("allx", "ally", "tx", "ty", "graph", "test.index")
+
+
+def recognises(path: Path) -> bool:
+    """Whether a file or folder is of this format."""
+    return _prefix(path) is not None
+
+
+def files(path: Path) -> list[Path]:
+    """The files that `read` reads."""
+    prefix = _prefix(path)
+    if prefix is None:
+        raise InputError(
+            str(path), "ind.NAME.* files", "others", "Give the folder or one of the files."
+        )
+    return [prefix.with_name(f"{prefix.name}.{suffix}") for suffix in _SUFFIXES]
+
+
+def _prefix(path: Path) -> Path | None:
+    """DIR/ind.NAME of a folder, of one of the files or of the prefix itself."""
+    if path.is_dir():
+        found = sorted(path.glob("ind.*.graph"))
+        return found[0].with_name(found[0].name.removesuffix(".graph")) if len(found) == 1 else None
+    parts = path.name.split(".")
+    if len(parts) < 2 or parts[0] != "ind":
+        return None
+    return path.with_name(".".join(parts[:2]))
+
+
+def read(path: Path) -> Graph:
+    """Reads the graph, with the test rows put back where `test.index` says.
+
+    The numbers of a test row that no file has (isolated nodes of Citeseer) are zero and its label
+    is -1.
+
+    Args:
+        path: The folder, one of the files, or their prefix `DIR/ind.NAME`.
+
+    Raises:
+        InputError: A file is missing, damaged, hostile, or does not fit the others.
+    """
+    allx_path, ally_path, tx_path, ty_path, graph_path, index_path = files(path)
+    order = _test_index(index_path)
+    known, known_labels = _matrix(allx_path), _labels(ally_path)
+    test, test_labels = _matrix(tx_path), _labels(ty_path)
+    for rows, other, name in ((known, known_labels, ally_path), (test, test_labels, ty_path)):
+        if rows.shape[0] != len(other):
+            raise InputError(str(name), f"{rows.shape[0]} rows", len(other), "Use one version.")
+    if test.shape[0] != len(order):
+        raise InputError(
+            str(index_path),
+            f"{test.shape[0]} ids, one per row of tx",
+            len(order),
+            "Use one version.",
+        )
+    if known.shape[1] != test.shape[1] or known_labels.shape[1] != test_labels.shape[1]:
+        raise InputError(
+            str(tx_path), f"width {known.shape[1]} as allx", test.shape[1], "Use one version."
+        )
+    if len(order) and (order.min() < known.shape[0] or len(np.unique(order)) != len(order)):
+        raise InputError(
+            str(index_path),
+            f"distinct ids from {known.shape[0]}, behind the rows of allx",
+            f"{order.min()} or a repetition",
+            "Use the file that belongs to allx.",
+        )
+    pairs = _pairs(read_pickle(graph_path), graph_path)
+    nodes = max(known.shape[0], int(order.max(initial=-1)) + 1, int(pairs.max(initial=-1)) + 1)
+    if nodes > known.shape[0] + 2 * len(order) + 1:
+        raise InputError(
+            str(graph_path),
+            f"about {known.shape[0] + len(order)} nodes, as in allx and tx",
+            f"node {nodes - 1}",
+            "Use files of one data set.",
+        )
+    place = np.concatenate([np.arange(known.shape[0]), order])
+    features = sp.csr_array(sp.vstack([known, test]))
+    position = np.full(nodes, -1)
+    position[place] = np.arange(len(place))
+    labels = np.zeros((nodes, known_labels.shape[1]), np.int64)
+    labels[place] = np.concatenate([known_labels, test_labels])
+    return Graph.from_edges(
+        pairs,
+        num_nodes=nodes,
+        features=_placed(features, position),
+        labels=classes_of_matrix(labels),
+        name=allx_path.name.split(".")[1],
+    )
+
+
+def _placed(features: sp.csr_array, position: np.ndarray) -> sp.csr_array:
+    """Row `position[i]` at i; an empty row where it is -1."""
+    empty = sp.csr_array((1, features.shape[1]), dtype=features.dtype)
+    return sp.csr_array(sp.vstack([features, empty]))[position]
+
+
+def _matrix(path: Path) -> sp.csr_array:
+    value = read_pickle(path)
+    if isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype.kind in "fiub":
+        value = sp.csr_array(value)
+    if not sp.issparse(value):
+        raise InputError(str(path), "a matrix of features", type(value).__name__, "Replace it.")
+    return value
+
+
+def _labels(path: Path) -> np.ndarray:
+    value = read_pickle(path)
+    if sp.issparse(value):
+        value = value.toarray()
+    if not isinstance(value, np.ndarray) or value.ndim != 2 or not np.isin(value, (0, 1)).all():
+        raise InputError(str(path), "a 0/1 matrix of classes", type(value).__name__, "Replace it.")
+    return value.astype(np.int64)
+
+
+def _test_index(path: Path) -> np.ndarray:
+    try:
+        return np.array(path.read_text("ascii").split(), np.int64)
+    except (ValueError, OverflowError) as error:
+        raise InputError(str(path), "one integer a line", str(error), "Replace it.") from error
+
+
+def _pairs(graph: Any, path: Path) -> np.ndarray:
+    if not isinstance(graph, dict):
+        raise InputError(
+            str(path), "a dict of neighbour lists", type(graph).__name__, "Replace it."
+        )
+    try:
+        counts = [len(neighbors) for neighbors in graph.values()]
+        sources = np.repeat(np.array(list(graph), np.int64), counts)
+        targets = np.array([t for neighbors in graph.values() for t in neighbors], np.int64)
+        pairs = np.stack([sources, targets], axis=1)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(
+            str(path), "a dict of neighbour lists", str(error), "Replace it."
+        ) from error
+    if pairs.size and pairs.min() < 0:
+        raise InputError(str(path), "nodes from 0", pairs.min(), "Replace it.")
+    return pairs

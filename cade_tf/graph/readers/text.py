@@ -1,0 +1,77 @@
+"""Text files in UTF-8, also gzipped, with errors that name the line."""
+
+import contextlib
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from cade_tf.errors import InputError
+
+GZIP = b"\x1f\x8b"
+
+
+@contextlib.contextmanager
+def open_text(path: Path) -> Iterator[TextIO]:
+    """Opens a text file; a mistake met while reading it is told as an `InputError`.
+
+    Args:
+        path: The file, plain or gzipped.
+
+    Yields:
+        The file, to be read line by line.
+
+    Raises:
+        InputError: Empty, not UTF-8, or a damaged gzip.
+    """
+    with open(path, "rb") as start:
+        first = start.read(2)
+    if not first:
+        raise InputError(str(path), "text", "an empty file", "Check the path.")
+    opener: Any = gzip.open if first == GZIP else open
+    try:
+        with opener(path, "rb") as content, io.TextIOWrapper(content, "utf-8-sig") as text:
+            yield text
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path, first == GZIP) from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(
+            str(path), "a gzip file", f"a damaged one ({error})", "Copy it again."
+        ) from error
+
+
+def _not_utf8(path: Path, zipped: bool) -> InputError:
+    opener: Any = gzip.open if zipped else open
+    with opener(path, "rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                return InputError(
+                    f"{path}, line {number}",
+                    "text in UTF-8",
+                    f"byte 0x{line[error.start]:02x}",
+                    "Convert it; from Latin-1 by iconv -f latin1 -t utf8.",
+                )
+    return InputError(str(path), "text in UTF-8", "another encoding", "Convert it.")
+
+
+def delimiter_of(line: str) -> str | None:
+    """Tab, comma or semicolon, whichever a line has; None for other white space."""
+    return next((mark for mark in "\t,;" if mark in line), None)
+
+
+def fields_of(line: str, mark: str | None) -> list[str]:
+    """The fields of one line without quotes."""
+    return [f.strip().strip('"') for f in (line.split(mark) if mark else line.split())]
+
+
+def is_number(field: str) -> bool:
+    """Whether a field is a number, NaN and infinity included."""
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
