@@ -31,7 +31,10 @@ def from_scipy(matrix: Any, **fields: Any) -> Graph:
     >>> from_scipy(np.array([[0, 1], [1, 0]])).num_edges
     1
     """
-    csr = sp.csr_array(matrix)
+    try:
+        csr = sp.csr_array(matrix)
+    except (ValueError, TypeError) as error:
+        raise InputError("matrix", "a matrix of numbers", str(error), "Convert it.") from error
     if csr.ndim != 2 or csr.shape[0] != csr.shape[1]:
         raise InputError("matrix", "a square matrix", f"shape {csr.shape}", "Use [nodes, nodes].")
     if csr.dtype.kind not in "biuf":

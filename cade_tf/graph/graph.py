@@ -2,13 +2,14 @@
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
+from cade_tf import problems
 from cade_tf.errors import InputError
 
 Features: TypeAlias = np.ndarray | sp.csr_array
@@ -85,22 +86,20 @@ class Graph:
         _check_bounds(self.indptr, self.indices)
         if not trusted:
             _check_simple(self.indptr, self.indices)
-        if self.features is not None:
-            put("features", _checked_features(self.features, nodes))
-            if not trusted:
-                _check_finite(self.features)
-        if self.labels is not None:
-            put("labels", _checked_labels(self.labels, nodes))
-        if self.node_ids is not None:
-            put("node_ids", _checked_node_ids(self.node_ids, nodes))
-        if self.graph_ids is not None:
-            put("graph_ids", _per_node("graph_ids", self.graph_ids, nodes, np.int32))
-        if self.split is not None:
-            put("split", _per_node("split", self.split, nodes, np.int8))
-            if nodes and not np.isin(self.split, (0, 1, 2)).all():
-                raise InputError("split", "0, 1 or 2 per node", "other values", "Recode it.")
-        if self.edge_weights is not None:
-            put("edge_weights", _checked_weights(self.edge_weights, len(self.indices)))
+        checks: dict[str, Callable[[Any], Any]] = {
+            "features": lambda value: _checked_features(value, nodes, finite=not trusted),
+            "labels": lambda value: _checked_labels(value, nodes),
+            "node_ids": lambda value: _checked_node_ids(value, nodes),
+            "graph_ids": lambda value: _per_node("graph_ids", value, nodes, np.int32),
+            "split": lambda value: _checked_split(value, nodes),
+            "edge_weights": lambda value: _checked_weights(value, len(self.indices)),
+        }
+        for name, check in checks.items():
+            value = getattr(self, name)
+            if value is not None:
+                put(name, None)
+                with problems.part():
+                    put(name, check(value))
         for name in ("feature_names", "class_names"):
             value = getattr(self, name)
             if value is not None:
@@ -111,7 +110,9 @@ class Graph:
         ):
             value = getattr(self, names)
             if value is not None and len(value) != width:
-                raise InputError(names, f"{width} names", len(value), "Name every column.")
+                put(names, None)
+                with problems.part():
+                    raise InputError(names, f"{width} names", len(value), "Name every column.")
         for field in dataclasses.fields(self):
             put(field.name, _read_only(getattr(self, field.name)))
 
@@ -144,13 +145,22 @@ class Graph:
         """
         pairs = _checked_edges(edges)
         nodes = _count_nodes(pairs, num_nodes, fields)
+        if edge_weights is not None:
+            given, edge_weights = edge_weights, None
+            with problems.part():
+                edge_weights = _checked_weights(np.asarray(given), len(pairs))
         if len(pairs) and (pairs.min() < 0 or pairs.max() >= nodes):
             bad = pairs.min() if pairs.min() < 0 else pairs.max()
-            raise InputError(
-                "edges", f"node positions from 0 to {nodes - 1}", bad, "Check num_nodes and ids."
-            )
-        if edge_weights is not None:
-            edge_weights = _checked_weights(np.asarray(edge_weights), len(pairs))
+            with problems.part():
+                raise InputError(
+                    "edges",
+                    f"node positions from 0 to {nodes - 1}",
+                    bad,
+                    "Check num_nodes and ids.",
+                )
+            inside = ((pairs >= 0) & (pairs < nodes)).all(axis=1)
+            pairs = pairs[inside]
+            edge_weights = None if edge_weights is None else edge_weights[inside]
         return cls(**_simple_csr(pairs, nodes, edge_weights), **fields)
 
     @classmethod
@@ -320,6 +330,13 @@ def _per_node(name: str, value: Any, nodes: int, dtype: Any) -> np.ndarray:
     return array
 
 
+def _checked_split(split: Any, nodes: int) -> np.ndarray:
+    array = _per_node("split", split, nodes, np.int8)
+    if nodes and not np.isin(array, (0, 1, 2)).all():
+        raise InputError("split", "0, 1 or 2 per node", "other values", "Recode it.")
+    return array
+
+
 def _check_bounds(indptr: np.ndarray, indices: np.ndarray) -> None:
     if len(indptr) == 0 or indptr[0] != 0 or indptr[-1] != len(indices):
         raise InputError(
@@ -360,7 +377,7 @@ def _check_simple(indptr: np.ndarray, indices: np.ndarray) -> None:
         raise InputError("indices", "a symmetric graph", "one-way edges", "Use Graph.from_edges.")
 
 
-def _checked_features(features: Any, nodes: int) -> Features:
+def _checked_features(features: Any, nodes: int, finite: bool) -> Features:
     if sp.issparse(features):
         matrix = sp.csr_array(features).astype(np.float32, copy=False)
         if not matrix.has_canonical_format:
@@ -383,6 +400,8 @@ def _checked_features(features: Any, nodes: int) -> Features:
         raise InputError(
             "features", f"{nodes} rows, one per node", shape[0], "Give every node a row."
         )
+    if finite:
+        _check_finite(matrix)
     return matrix
 
 

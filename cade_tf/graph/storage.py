@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from cade_tf import problems
 from cade_tf.errors import InputError
 from cade_tf.graph import arrays
 from cade_tf.graph.graph import EdgeReport, Graph
@@ -77,13 +78,14 @@ def load(path: str | Path, *, memory_map: bool = True, verify: bool = False) -> 
         elif "features_data" in members:
             data, indices, indptr, shape = (members[f"features_{part}"] for part in _SPARSE)
             fields["features"] = sp.csr_array((data, indices, indptr), shape=tuple(shape))
-        return Graph(**fields) if verify else Graph._trusted(**fields)
+        with problems.within(path):
+            return Graph(**fields) if verify else Graph._trusted(**fields)
     except (KeyError, TypeError, IndexError) as error:
         raise InputError(
             str(path), "all arrays of a graph", f"{error!r}", "Write it again."
         ) from error
-    except InputError as error:
-        raise error.within(path) from error
+    except InputError:
+        raise
     except ValueError as error:
         raise InputError(
             str(path), "arrays that fit together", str(error), "Write it again."

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from cade_tf import problems
 from cade_tf.errors import InputError
 from cade_tf.graph import arrays
 from cade_tf.graph.converters import from_scipy
@@ -49,7 +50,7 @@ def read(path: Path) -> Graph:
         raise InputError(
             f"{data_file}, node_types", "1, 2 or 3 per node", "others", "Copy it again."
         )
-    try:
+    with problems.within(data_file):
         return from_scipy(
             matrix,
             features=nodes["feature"],
@@ -57,8 +58,6 @@ def read(path: Path) -> Graph:
             split=kinds.astype(np.int64) - 1,
             name="reddit",
         )
-    except InputError as error:
-        raise error.within(data_file) from error
 
 
 def _members(path: Path, names: tuple[str, ...]) -> dict[str, np.ndarray]:

@@ -1,7 +1,6 @@
 """Your own edge list (csv, tsv, white space, gzip) with features and labels beside it."""
 
 import array
-import contextlib
 import csv
 import dataclasses
 import itertools
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from cade_tf import problems
 from cade_tf.errors import InputError
 from cade_tf.graph.converters import ids_of
 from cade_tf.graph.graph import Graph
@@ -54,46 +54,39 @@ def read(path: Path, features: Path | None = None, labels: Path | None = None) -
         InputError: A line, an id or a file does not fit; the message names it.
     """
     edges = _read_edges(path)
-    feature_table = None if features is None else read_features(features)
-    label_table = None if labels is None else read_labels(labels)
+    feature_table = label_table = None
+    if features is not None:
+        with problems.part():
+            feature_table = read_features(features)
+    if labels is not None:
+        with problems.part():
+            label_table = read_labels(labels)
     names = _names(edges, feature_table, label_table)
-    with _said_of(path):
-        position = _positions(names)
-        codes = np.array([position.get(name, -1) for name in edges.names], np.int64)
-        if (codes < 0).any():
-            unknown = edges.names[int(codes.argmin())]
-            source = features if feature_table is not None else labels
-            raise InputError(
-                str(path),
-                f"ids that {source} has" + (f" (0 to {len(names) - 1})" if names else ""),
-                repr(unknown),
-                "Add the node there, or drop its edges.",
-            )
     fields: dict[str, Any] = {"name": path.name.split(".")[0], "edge_weights": edges.weights}
-    if feature_table is not None and features is not None:
+    with problems.within(features or path):
+        position = _positions(names)
+    if feature_table is not None:
         fields["features"] = feature_table.values
         fields["feature_names"] = feature_table.columns
-    if label_table is not None and labels is not None:
-        with _said_of(labels):
+    if label_table is not None:
+        with problems.part(), problems.within(labels):
             fields |= _labels(label_table, position)
-    with _said_of(features if features is not None else path):
-        return Graph.from_edges(
-            codes[edges.codes],
-            num_nodes=len(names),
-            node_ids=ids_of([_number_or_name(name) for name in names]),
-            **fields,
-        )
-
-
-@contextlib.contextmanager
-def _said_of(path: Path) -> Iterator[None]:
-    """Errors inside are told of a file, unless they name one already."""
-    try:
-        yield
-    except InputError as error:
-        if "/" in error.argument or error.argument == str(path):
-            raise
-        raise error.within(path) from error
+    codes = np.array([position.get(name, -1) for name in edges.names], np.int64)
+    pairs = codes[edges.codes]
+    if (codes < 0).any():
+        with problems.part():
+            raise InputError(
+                str(path),
+                f"the ids of the {len(names):,} nodes in {features or labels}",
+                repr(edges.names[int(codes.argmin())]),
+                "Add the node there, or drop its edges.",
+            )
+        known = (pairs >= 0).all(axis=1)
+        pairs = pairs[known]
+        fields["edge_weights"] = None if edges.weights is None else edges.weights[known]
+    node_ids = ids_of([_number_or_name(name) for name in names])
+    with problems.within(features or path):
+        return Graph.from_edges(pairs, num_nodes=len(names), node_ids=node_ids, **fields)
 
 
 @dataclasses.dataclass(frozen=True)

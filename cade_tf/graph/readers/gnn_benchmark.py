@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.lib import format as npy
 
+from cade_tf import problems
 from cade_tf.errors import InputError
 from cade_tf.graph import arrays
 from cade_tf.graph.converters import class_indices, classes_of_matrix, from_scipy
@@ -65,14 +66,19 @@ def read(path: Path) -> Graph:
         names = npz.array("node_names")
         if names is not None:
             fields["node_ids"] = names.astype(str)
-    try:
-        if labels is not None and labels.ndim == 1:
-            fields |= class_indices(labels)
-        elif labels is not None:
-            fields["labels"] = classes_of_matrix(labels.astype(np.int64))
+    with problems.within(path):
+        if labels is not None:
+            with problems.part():
+                fields |= _labels(labels)
         return from_scipy(adjacency, **fields)
-    except InputError as error:
-        raise error.within(path) from error
+
+
+def _labels(labels: np.ndarray) -> dict[str, Any]:
+    if labels.ndim == 1:
+        return class_indices(labels)
+    if labels.ndim != 2 or not np.isin(labels, (0, 1)).all():
+        raise InputError("labels", "classes or a 0/1 matrix", "others", "Recode them.")
+    return {"labels": classes_of_matrix(labels.astype(np.int64))}
 
 
 class _Npz:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from cade_tf import problems
 from cade_tf.cli.progress import Progress
 from cade_tf.errors import InputError
 from cade_tf.graph.converters import class_indices, ids_of
@@ -72,16 +73,22 @@ def read(path: Path) -> Graph:
     ids, split = _nodes(document, graph_file)
     fields: dict[str, Any] = {"node_ids": ids_of(ids), "split": split, "name": _name(graph_file)}
     if "class_map.json" in beside:
-        fields |= _labels(beside["class_map.json"], ids)
-    rows = _rows(ids, beside.get("id_map.json"))
-    try:
+        with problems.part():
+            fields |= _labels(beside["class_map.json"], ids)
+    rows = np.arange(len(ids))
+    if "id_map.json" in beside:
+        with problems.part():
+            rows = _rows(ids, beside["id_map.json"])
+    with problems.within(graph_file):
         graph = Graph.from_edges(links, num_nodes=len(ids), **fields)
-    except InputError as error:
-        raise error.within(graph_file) from error
     # The two largest things, features and links, are not in memory at the same time.
     del document, links
-    features = rows_of_npy(beside["feats.npy"], rows) if "feats.npy" in beside else None
-    return dataclasses.replace(graph, features=features, graph_ids=_graph_ids(graph))
+    features = None
+    if "feats.npy" in beside:
+        with problems.part():
+            features = rows_of_npy(beside["feats.npy"], rows)
+    with problems.within(beside.get("feats.npy", graph_file)):
+        return dataclasses.replace(graph, features=features, graph_ids=_graph_ids(graph))
 
 
 def _nodes(document: dict[str, Any], path: Path) -> tuple[list[Any], np.ndarray | None]:
@@ -107,10 +114,8 @@ def _nodes(document: dict[str, Any], path: Path) -> tuple[list[Any], np.ndarray 
     return ids, np.array(split, np.int8)
 
 
-def _rows(ids: list[Any], id_map_file: Path | None) -> np.ndarray:
-    """Row of each node in the features; without an id map, its position."""
-    if id_map_file is None:
-        return np.arange(len(ids))
+def _rows(ids: list[Any], id_map_file: Path) -> np.ndarray:
+    """Row of each node in the features."""
     id_map = _json_object(id_map_file)
     missing = [node for node in ids if str(node) not in id_map]
     if missing:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from cade_tf import problems
 from cade_tf.errors import InputError
 from cade_tf.graph.converters import class_indices, classes_of_matrix, from_scipy
 from cade_tf.graph.graph import Graph
@@ -51,21 +52,13 @@ def read(path: Path) -> Graph:
             ", ".join(variables) or "nothing",
             "Rename the adjacency matrix.",
         )
-    try:
-        fields: dict[str, Any] = {"name": path.stem.lower()}
-        attributes = _pick(variables, _ATTRIBUTES)
-        if attributes is not None:
-            fields["features"] = attributes
-        labels = _pick(variables, _LABELS)
+    labels = _pick(variables, _LABELS)
+    fields: dict[str, Any] = {"features": _pick(variables, _ATTRIBUTES)}
+    with problems.within(path):
         if labels is not None:
-            fields |= _labels(labels)
-        return from_scipy(sp.csr_array(network), **fields)
-    except InputError as error:
-        raise error.within(path) from error
-    except (ValueError, TypeError) as error:
-        raise InputError(
-            str(path), "matrices of numbers", str(error), "Save plain matrices."
-        ) from error
+            with problems.part():
+                fields |= _labels(labels)
+        return from_scipy(network, name=path.stem.lower(), **fields)
 
 
 def _load(path: Path) -> dict[str, Any]:

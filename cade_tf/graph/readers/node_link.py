@@ -46,12 +46,19 @@ def read_node_link(
     if path.stat().st_size == 0:
         raise InputError(str(path), "JSON", "an empty file", "Copy it again.")
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        mistake = None
         for match in _LINKS.finditer(content):
-            links, end = _Links(content, path, progress).read(match.end())
-            document = _document(content[: match.end()] + content[end:], path)
             # A key of this name deeper in the document is not the one.
+            try:
+                links, end = _Links(content, path, progress).read(match.end())
+                document = _document(content[: match.end()] + content[end:], path)
+            except InputError as error:
+                mistake = mistake or error
+                continue
             if document.get("links") == []:
                 return document, links
+        if mistake is not None:
+            raise mistake
         _document(content[:], path)
     raise InputError(
         str(path),

@@ -109,6 +109,12 @@ def _scalar(dtype: _Dtype, content: Any) -> Any:
     return _filled(content, dtype, (1,), "C")[0]
 
 
+def _new(kind: Any, *_: Any) -> _Matrix:
+    if kind is not _Matrix:
+        raise ValueError(f"an object of type {kind}")
+    return _Matrix()
+
+
 def _encode(text: str, encoding: str = "latin1") -> bytes:
     if encoding not in ("latin1", "latin-1"):
         raise ValueError(f"encoding {encoding}")
@@ -119,6 +125,8 @@ _ADMITTED: dict[str, Any] = {
     "numpy.ndarray": _Array,
     "numpy.dtype": _Dtype,
     "_codecs.encode": _encode,
+    "copy_reg._reconstructor": _new,
+    "copyreg._reconstructor": _new,
     "collections.OrderedDict": collections.OrderedDict,
     "collections.defaultdict": collections.defaultdict,
 }
@@ -130,7 +138,7 @@ for _module in ("scipy.sparse.csr", "scipy.sparse._csr"):
     _ADMITTED[f"{_module}.csr_matrix"] = _Matrix
     _ADMITTED[f"{_module}.csr_array"] = _Matrix
 for _module in ("builtins", "__builtin__"):
-    for _type in (dict, list, set, tuple, int, float, str):
+    for _type in (dict, list, set, tuple, int, float, str, object):
         _ADMITTED[f"{_module}.{_type.__name__}"] = _type
 
 
