@@ -334,4 +334,6 @@ class CadeMA(DualEncoder):
 
 def unit(vectors: tf.Tensor) -> tf.Tensor:
     """Vectors scaled to length 1; a zero vector stays zero."""
-    return tf.math.l2_normalize(vectors, axis=-1, epsilon=1e-12)
+    # In half precision the epsilon itself would be zero, and squares leave the range early.
+    wide = vectors if vectors.dtype.size > 2 else tf.cast(vectors, tf.float32)
+    return tf.cast(tf.math.l2_normalize(wide, axis=-1, epsilon=1e-12), vectors.dtype)
