@@ -3,20 +3,24 @@
 import dataclasses
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
 import keras
 import numpy as np
+import scipy.sparse as sp
 
 from cade_tf.config import EmbeddingOptions, FeatureOptions
 from cade_tf.errors import InputError
 from cade_tf.graph import arrays
 from cade_tf.graph.features import FeatureTransform, node_features
-from cade_tf.graph.graph import Graph
+from cade_tf.graph.graph import Features, Graph
 from cade_tf.inference.algorithm1 import embed_all_nodes
+from cade_tf.inference.full_neighborhood import embed_full_neighborhood
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.sampling.graph_tables import GraphTables, make_graph_tables
+from cade_tf.sampling.tables import Table, TensorTable
 
 MODEL_FILE = "model.keras"
 ARRAYS_FILE = "encoder.npz"
@@ -31,21 +35,71 @@ class Encoder:
         transform: What was done to the features, fit on training nodes.
         known_ids: Ids of the training nodes, in the order of the rows of the global bias.
         walk_length: Steps of the walks that make contexts.
+        feature_names: Names of the features in training, where they had names.
+        structural: Whether the training graph had no features, so that degrees stand for them.
     """
 
     model: DualEncoder
     transform: FeatureTransform
     known_ids: np.ndarray
     walk_length: int
+    feature_names: tuple[str, ...] | None = None
+    structural: bool = False
 
-    def tables(self, graph: Graph) -> GraphTables:
-        """Lays a graph out for this encoder: scaled features, bias rows of known nodes.
+    def features(self, graph: Graph) -> Features:
+        """Features of a graph, scaled as in training.
 
         Raises:
-            InputError: The features have another width than those of training.
+            InputError: They are not the features of training; the message names the difference.
         """
-        features = self.transform.apply(node_features(graph))
-        return make_graph_tables(graph, features, known=known_rows(graph.ids, self.known_ids))
+        self._check_features(graph)
+        features = node_features(graph)
+        if sp.issparse(features) and self.transform.mean is not None:
+            # Centring, which was learnt from dense features, leaves no zeros to save.
+            features = features.toarray()
+        return self.transform.apply(features)
+
+    def bias_rows(self, graph: Graph) -> np.ndarray:
+        """Row of each node in the global bias, -1 for a node that training did not know."""
+        return known_rows(graph.ids, self.known_ids)
+
+    def tables(
+        self, graph: Graph, make_table: Callable[[np.ndarray], Table] = TensorTable
+    ) -> GraphTables:
+        """Lays a graph out for this encoder: scaled features, bias rows of known nodes.
+
+        Args:
+            graph: The graph.
+            make_table: Keeps an array as a table; in this process by default.
+
+        Raises:
+            InputError: The features are not those of training.
+        """
+        return make_graph_tables(
+            graph, self.features(graph), known=self.bias_rows(graph), make_table=make_table
+        )
+
+    def _check_features(self, graph: Graph) -> None:
+        if self.structural and graph.num_features:
+            raise InputError(
+                "features",
+                "none: the model was trained on a graph without features",
+                f"{graph.num_features} of them",
+                "Leave the features out, or train on them.",
+            )
+        if not self.structural and graph.num_features != self.transform.input_width:
+            raise InputError(
+                "features",
+                f"{self.transform.input_width} of them, as in training",
+                graph.num_features,
+                _name_difference(self.feature_names, graph.feature_names)
+                or "Give the features the model was trained on.",
+            )
+        difference = _name_difference(self.feature_names, graph.feature_names)
+        if difference:
+            raise InputError(
+                "feature_names", "those of training", "others", f"{difference} Reorder or rename."
+            )
 
     def embed(
         self,
@@ -78,6 +132,24 @@ class Encoder:
             progress=progress,
         )
 
+    def embed_full(self, graph: Graph, *, progress: bool = True) -> np.ndarray:
+        """Embeds every node from all its neighbours, without sampling.
+
+        Args:
+            graph: The graph; nodes whose ids training knew use their global bias.
+            progress: Whether to show progress.
+
+        Returns:
+            float32 [nodes, dim], rows in the order of the graph.
+        """
+        return embed_full_neighborhood(
+            self.model,
+            graph,
+            self.features(graph),
+            bias_rows=self.bias_rows(graph),
+            progress=progress,
+        )
+
     def save(self, folder: str | Path) -> None:
         """Writes the encoder as two files, each complete or not there."""
         folder = Path(folder)
@@ -85,6 +157,9 @@ class Encoder:
         members = {f"transform.{k}": v for k, v in self.transform.to_arrays().items()}
         members["known_ids"] = self.known_ids
         members["walk_length"] = np.asarray(self.walk_length)
+        members["structural"] = np.asarray(self.structural)
+        if self.feature_names is not None:
+            members["feature_names"] = np.asarray(self.feature_names, str)
         arrays.write_arrays(folder / ARRAYS_FILE, members)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".saving-") as scratch:
             self.model.save(Path(scratch) / MODEL_FILE)
@@ -113,12 +188,19 @@ class Encoder:
                     if name.startswith("transform.")
                 }
             )
-            known_ids, walk_length = members["known_ids"], int(members["walk_length"])
+            names = members.get("feature_names")
+            return cls(
+                model=model,
+                transform=transform,
+                known_ids=members["known_ids"],
+                walk_length=int(members["walk_length"]),
+                feature_names=None if names is None else tuple(names.tolist()),
+                structural=bool(members["structural"]),
+            )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(
                 str(folder), "a readable encoder", f"{error}", "Train again or restore the files."
             ) from error
-        return cls(model=model, transform=transform, known_ids=known_ids, walk_length=walk_length)
 
 
 def known_rows(ids: np.ndarray, known_ids: np.ndarray) -> np.ndarray:
@@ -132,6 +214,32 @@ def known_rows(ids: np.ndarray, known_ids: np.ndarray) -> np.ndarray:
     place = np.minimum(np.searchsorted(known_ids, ids, sorter=order), len(known_ids) - 1)
     candidates = order[place]
     return np.where(known_ids[candidates] == ids, candidates, -1).astype(np.int64)
+
+
+def _name_difference(
+    trained: tuple[str, ...] | None, given: tuple[str, ...] | None, shown: int = 5
+) -> str:
+    """What distinguishes two lists of names, as a sentence; empty where nothing does."""
+    if trained is None or given is None or trained == given:
+        return ""
+    parts = []
+    for title, names, others in (
+        ("Missing", trained, set(given)),
+        ("Unknown", given, set(trained)),
+    ):
+        listed = [name for name in names if name not in others]
+        if listed:
+            more = f" and {len(listed) - shown:,} more" if len(listed) > shown else ""
+            parts.append(f"{title}: {', '.join(listed[:shown])}{more}.")
+    if not parts:
+        column = next(
+            i for i, pair in enumerate(zip(trained, given, strict=True)) if len({*pair}) > 1
+        )
+        parts.append(
+            f"Same names in another order: column {column} was {trained[column]}, "
+            f"is {given[column]}."
+        )
+    return " ".join(parts)
 
 
 def fit_transform(graph: Graph, options: FeatureOptions, seed: int) -> FeatureTransform:

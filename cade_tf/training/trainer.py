@@ -106,6 +106,8 @@ def train(
         transform=transform,
         known_ids=graph.ids,
         walk_length=config.walk_length,
+        feature_names=graph.feature_names,
+        structural=not graph.num_features,
     )
     warning = collapse_warning(metrics) if metrics else None
     if warning:
