@@ -173,7 +173,7 @@ def dataset_path(name: str, data_dir: str | Path | None = None) -> Path | None:
     return original if original.is_dir() and any(original.iterdir()) else None
 
 
-def load_dataset(name: str, data_dir: str | Path | None = None) -> Graph:
+def load_dataset(name: str, data_dir: str | Path | None = None, *, verify: bool = False) -> Graph:
     """Reads a known data set.
 
     `DATA_DIR/NAME.npz`, written by `cade data convert`, is preferred to the original files in
@@ -182,6 +182,7 @@ def load_dataset(name: str, data_dir: str | Path | None = None) -> Graph:
     Args:
         name: Name of the data set.
         data_dir: Folder of the data sets; by default the environment variable CADE_DATA_DIR.
+        verify: Whether a converted file is proved anew.
 
     Returns:
         The graph, called as the data set.
@@ -201,7 +202,7 @@ def load_dataset(name: str, data_dir: str | Path | None = None) -> Graph:
             "none" if folder else f"neither --data_dir nor {DATA_DIR_VARIABLE}",
             f"Run cade data download --dataset={name}, or see {data_set.source}.",
         )
-    graph = readers.read(path)
+    graph = readers.read(path, verify=verify)
     if path.is_dir():
         graph = data_set.make(graph)
     return graph if graph.name == name else dataclasses.replace(graph, name=name)

@@ -19,7 +19,7 @@ Features: TypeAlias = np.ndarray | sp.csr_array
 class EdgeReport:
     """What `Graph.from_edges` dropped on its way to a simple undirected graph.
 
-    The other direction of an edge counts as a repetition of it.
+    An edge given once in each direction is no repetition.
     """
 
     self_loops: int = 0
@@ -486,6 +486,13 @@ def _count_nodes(pairs: np.ndarray, num_nodes: int | None, fields: dict[str, Any
     return int(pairs.max()) + 1 if len(pairs) else 0
 
 
+def _repetitions(pairs: np.ndarray, nodes: int) -> int:
+    """How many pairs have come before in the same direction."""
+    key = pairs[:, 0] * nodes + pairs[:, 1]
+    key.sort()
+    return int((key[1:] == key[:-1]).sum())
+
+
 def _simple_csr(pairs: np.ndarray, nodes: int, weights: np.ndarray | None) -> dict[str, Any]:
     """Symmetrises, drops self-loops and repetitions; returns the CSR fields of a Graph."""
     loops = pairs[:, 0] == pairs[:, 1]
@@ -493,20 +500,23 @@ def _simple_csr(pairs: np.ndarray, nodes: int, weights: np.ndarray | None) -> di
     high = pairs.max(axis=1)[~loops]
     key = low * nodes + high
     if weights is None:
-        distinct = np.unique(key)
+        # Sorted here, because numpy.unique hashes integers, which takes far longer.
+        key.sort()
     else:
         weights = weights[~loops]
         order = np.lexsort((-weights, key))
-        key = key[order]
-        first = np.concatenate([[True], key[1:] != key[:-1]]) if len(key) else np.zeros(0, bool)
-        distinct, weights = key[first], weights[order][first]
+        key, weights = key[order], weights[order]
+    first = np.ones(len(key), bool)
+    first[1:] = key[1:] != key[:-1]
+    distinct = key[first]
+    weights = None if weights is None else weights[first]
     low, high = np.divmod(distinct, max(nodes, 1))
     rows = np.concatenate([low, high])
     columns = np.concatenate([high, low])
     data = np.concatenate([weights, weights]) if weights is not None else np.ones(len(rows), bool)
     matrix = sp.csr_array(sp.coo_array((data, (rows, columns)), shape=(nodes, nodes)))
     matrix.sort_indices()
-    report = EdgeReport(int(loops.sum()), int((~loops).sum()) - len(distinct))
+    report = EdgeReport(int(loops.sum()), _repetitions(pairs[~loops], nodes))
     return {
         "indptr": matrix.indptr,
         "indices": matrix.indices,

@@ -10,11 +10,12 @@ from cade_tf.graph.graph import Graph
 DEFAULT_DATASET = "digits"
 
 
-def load(options: DataOptions) -> Graph:
+def load(options: DataOptions, *, verify: bool = False) -> Graph:
     """Reads the graph that the options name; `digits` where they name none.
 
     Args:
         options: Data set or path, and what belongs to it.
+        verify: Whether a file of our own is proved anew (`cade data check`).
 
     Returns:
         The graph.
@@ -28,10 +29,13 @@ def load(options: DataOptions) -> Graph:
                 raise InputError(
                     name, "--graph beside it", "none", f"--{name} belongs to a graph of your own."
                 )
-        return datasets.load_dataset(options.dataset or DEFAULT_DATASET, options.data_dir)
+        return datasets.load_dataset(
+            options.dataset or DEFAULT_DATASET, options.data_dir, verify=verify
+        )
     return readers.read(
         Path(options.graph),
         format=options.format,
         features=options.features,
         labels=options.labels,
+        verify=verify,
     )

@@ -28,7 +28,8 @@ def test_pubmed():
     assert (graph.num_features, graph.features.nnz) == (500, 988031)
     assert np.bincount(graph.labels).tolist() == [4103, 7739, 7875]
     assert graph.degrees.max() == 171
-    assert graph.report.self_loops == 6
+    # 25 repeated entries, 3 of them among the 6 entries of self-loops.
+    assert (graph.report.self_loops, graph.report.duplicates) == (6, 22)
     assert components(graph) == 1
     assert graph.split is None
 

@@ -42,8 +42,10 @@ def _is_own(path: Path) -> bool:
         return "format.npy" in archive.namelist() and "indptr.npy" in archive.namelist()
 
 
+_OWN = "cade"
+
 FORMATS: dict[str, Format] = {
-    "cade": Format("cade_tf's own npz", _is_own, storage.load, lambda path: [path]),
+    _OWN: Format("cade_tf's own npz", _is_own, storage.load, lambda path: [path]),
     "planetoid": Format(
         "Planetoid ind.NAME.*", planetoid.recognises, planetoid.read, planetoid.files
     ),
@@ -116,6 +118,7 @@ def read(
     format: str | None = None,
     features: str | Path | None = None,
     labels: str | Path | None = None,
+    verify: bool = False,
 ) -> Graph:
     """Reads a graph from any format that cade_tf knows.
 
@@ -124,6 +127,7 @@ def read(
         format: Name of its format; by default it is recognised by content.
         features: Node features that belong to an edge list.
         labels: Node labels that belong to an edge list.
+        verify: Whether a file of our own is proved anew; other files always are.
 
     Returns:
         The graph.
@@ -145,6 +149,8 @@ def read(
             "Other formats bring their own.",
         )
     try:
+        if chosen == _OWN:
+            return storage.load(path, verify=verify)
         return FORMATS[chosen].read(path, **given)
     except FileNotFoundError as error:
         raise InputError(

@@ -1,0 +1,153 @@
+"""What is in a graph: its numbers as rows of a table, and what a user should know of it."""
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from cade_tf.graph.graph import EdgeReport, Graph
+from cade_tf.graph.splits import NodeSplit
+
+_SHOWN_CLASSES = 12
+
+Row = tuple[str, str]
+
+
+def describe(graph: Graph, split: NodeSplit) -> list[Row]:
+    """The numbers of a graph.
+
+    Args:
+        graph: The graph.
+        split: Its split, of which the sizes are told.
+
+    Returns:
+        Names and values, as text, in the order to be shown.
+
+    Example:
+
+    >>> graph = Graph.from_edges([[0, 1], [1, 2]], num_nodes=4)
+    >>> split = NodeSplit(train=[0, 1], validation=[2], test=[3])
+    >>> dict(describe(graph, split))["components"]
+    '2 (largest 3 nodes, 75.0 %)'
+    """
+    rows = [("name", graph.name), *_structure(graph), *_features(graph), *_labels(graph)]
+    parts = (("train", split.train), ("validation", split.validation), ("test", split.test))
+    kind = "of the data" if graph.split is not None else "random, unseen nodes"
+    sizes = " / ".join(f"{len(nodes):,} {name}" for name, nodes in parts)
+    rows.append(("split", f"{sizes} ({kind})"))
+    if graph.report != EdgeReport():
+        rows.append(("dropped", str(graph.report).removesuffix(" dropped")))
+    return rows
+
+
+def _structure(graph: Graph) -> list[Row]:
+    nodes, edges, degrees = graph.num_nodes, graph.num_edges, graph.degrees
+    pairs = nodes * (nodes - 1) / 2
+    rows = [
+        ("nodes", f"{nodes:,}"),
+        ("edges", f"{edges:,}"),
+        ("density", _share(edges, pairs)),
+    ]
+    if nodes:
+        quartiles = np.percentile(degrees, (0, 25, 50, 75, 100), method="lower")
+        rows.append(("degree", f"mean {degrees.mean():.3f}, quartiles " + _joined(quartiles)))
+        rows.append(("degree counts", _degree_counts(degrees)))
+        count, component = connected_components(graph.adjacency(), directed=False)
+        largest = int(np.bincount(component).max())
+        rows.append(
+            ("components", f"{count:,} (largest {largest:,} nodes, {_share(largest, nodes)})")
+        )
+    rows.append(("isolated nodes", f"{int((degrees == 0).sum()):,}"))
+    if graph.graph_ids is not None:
+        rows.append(("graphs", f"{len(np.unique(graph.graph_ids)):,}"))
+    if graph.edge_weights is not None and edges:
+        low, high = graph.edge_weights.min(), graph.edge_weights.max()
+        rows.append(("edge weights", f"{low:g} to {high:g}"))
+    return rows
+
+
+def _degree_counts(degrees: np.ndarray) -> str:
+    """How many nodes have a degree of 0, 1, 2-3, 4-7 and so on."""
+    bins = np.bincount(np.frexp(degrees)[1])
+    names = ["0", "1", *(f"{2**i}-{2 ** (i + 1) - 1}" for i in range(1, len(bins)))]
+    return ", ".join(
+        f"{name}: {count:,}" for name, count in zip(names, bins, strict=False) if count
+    )
+
+
+def _features(graph: Graph) -> list[Row]:
+    if graph.features is None:
+        return [("features", "none; constant 1 and log(1 + degree) take their place")]
+    size = graph.num_nodes * graph.num_features
+    if isinstance(graph.features, np.ndarray):
+        kind, present = "dense", int(np.count_nonzero(graph.features))
+    else:
+        kind, present = "sparse", graph.features.nnz
+    return [
+        ("features", f"{graph.num_features:,} ({kind})"),
+        ("non-zeros", f"{present:,} ({_share(present, size)})"),
+    ]
+
+
+def _labels(graph: Graph) -> list[Row]:
+    if graph.labels is None:
+        return [("classes", "none")]
+    if graph.is_multilabel:
+        mean = graph.labels.sum() / max(graph.num_nodes, 1)
+        counts = graph.labels.sum(axis=0)
+        rows = [("classes", f"{graph.num_classes:,}, {mean:.2f} a node (multi-label)")]
+    else:
+        counts = np.bincount(graph.labels[graph.labels >= 0], minlength=graph.num_classes)
+        rows = [("classes", f"{graph.num_classes:,}")]
+        missing = int((graph.labels < 0).sum())
+        if missing:
+            rows.append(("without class", f"{missing:,}"))
+    shown = [f"{count:,}" for count in counts[:_SHOWN_CLASSES]]
+    more = [f"and {len(counts) - _SHOWN_CLASSES} more"] if len(counts) > _SHOWN_CLASSES else []
+    rows.append(("class sizes", " / ".join(shown + more)))
+    return rows
+
+
+def notes(graph: Graph) -> list[str]:
+    """What is legal but may surprise: each a sentence."""
+    found = []
+    isolated = int((graph.degrees == 0).sum())
+    if isolated:
+        found.append(f"{isolated:,} nodes have no edge; they aggregate only themselves.")
+    if graph.report.self_loops or graph.report.duplicates:
+        found.append(f"{graph.report}.")
+    if graph.features is None:
+        found.append("There are no features; constant 1 and log(1 + degree) take their place.")
+    else:
+        found.extend(_feature_notes(graph))
+    if graph.labels is None:
+        found.append("There are no labels; embeddings cannot be scored by classes.")
+    elif not graph.is_multilabel:
+        counts = np.bincount(graph.labels[graph.labels >= 0], minlength=graph.num_classes)
+        rare = int((counts < 2).sum())
+        if rare:
+            found.append(f"{rare:,} classes have fewer than 2 nodes.")
+        missing = int((graph.labels < 0).sum())
+        if missing:
+            found.append(f"{missing:,} nodes have no class.")
+    return found
+
+
+def _feature_notes(graph: Graph) -> list[str]:
+    features = sp.csr_array(graph.features)
+    found = []
+    empty = int((np.diff(features.indptr) == 0).sum())
+    if empty:
+        found.append(f"{empty:,} nodes have only zeros as features.")
+    unused = graph.num_features - len(np.unique(features.indices))
+    if unused:
+        found.append(f"{unused:,} features are zero at all nodes.")
+    return found
+
+
+def _share(part: float, whole: float) -> str:
+    share = 100 * part / whole if whole else 0.0
+    return f"{share:.1f} %" if share >= 1 else f"{share:.2g} %"
+
+
+def _joined(values: np.ndarray) -> str:
+    return " / ".join(f"{value:,}" for value in values)
