@@ -134,6 +134,7 @@ def train(
     epochs: int = 2000,
     learning_rate: float = 1e-3,
     seed: int = 0,
+    progress: bool = True,
 ) -> Graph2Gauss:
     """Trains Graph2Gauss, full batch, stopping early by validation links.
 
@@ -145,12 +146,14 @@ def train(
         epochs: Epochs at most.
         learning_rate: Learning rate of Adam.
         seed: Seed of weights, triplets and validation links.
+        progress: Whether to show progress.
 
     Returns:
         The trained model.
 
     Raises:
         InputError: The graph has no edge to learn from.
+        FloatingPointError: Training diverged.
     """
     if not graph.num_edges:
         raise InputError("graph", "a training graph with edges", "none", "See more nodes.")
@@ -174,14 +177,19 @@ def train(
 
     best = _Best(encoder)
     epoch = 0
-    with Progress("graph2gauss", total=epochs, unit="epochs") as progress:
+    with Progress("graph2gauss", total=epochs, unit="epochs", quiet=not progress) as bar:
         for epoch in range(1, epochs + 1):
             # Means and variances are those of the weights before this step's update.
             weights = encoder.get_weights() if _evaluated(epoch) and links else None
             loss, mean, variance = step(tf.constant(sampler.draw()))
+            if not np.isfinite(loss):
+                raise FloatingPointError(
+                    f"The loss of Graph2Gauss is not finite in epoch {epoch}: scale its features "
+                    "down (row), its energy grows with the square of their length."
+                )
             if weights is not None and links is not None:
                 best.offer(epoch, weights, *_link_scores(mean, variance, links))
-            progress.advance(note=f"loss {float(loss):.3f}  validation AUC {best.auc:.3f}")
+            bar.advance(note=f"loss {float(loss):.3f}  validation AUC {best.auc:.3f}")
             if links and epoch - best.epoch >= PATIENCE:
                 break
     best.restore()

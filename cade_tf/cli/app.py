@@ -17,6 +17,8 @@ from cade_tf.errors import InputError
 COMMANDS = {
     "train": "Train a model, embed the graph, score the embeddings.",
     "embed": "Embed a graph with a trained run.",
+    "evaluate": "Score a run or an embeddings file.",
+    "reproduce": "Run an experiment of the paper and write its report.",
     "data": "List, describe, check, convert and download graphs.",
 }
 

@@ -11,13 +11,13 @@ Two protocols, both in every report:
 
 import dataclasses
 import time
-from typing import Protocol
 
 import numpy as np
 
 from cade_tf.errors import InputError
 from cade_tf.evaluation.design import Matrix, as_dense
 from cade_tf.evaluation.probes import PROBES, Probe, fit_probe
+from cade_tf.graph.link_splits import LinkSplit
 
 OPERATORS = ("concat", "average", "hadamard", "l1", "l2")
 PREDICTORS = (*PROBES, "dot")
@@ -28,17 +28,6 @@ STRONG = (("hadamard", "logreg"), ("l1", "logreg"), ("hadamard", "dot"))
 # pairs of a large graph would not fit into memory.
 MAX_TRAIN_PAIRS = 100_000
 CHUNK = 65_536
-
-
-class PairSplit(Protocol):
-    """What is needed of a link split: edges and as many non-edges, [pairs, 2] each."""
-
-    train_edges: np.ndarray
-    train_non_edges: np.ndarray
-    validation_edges: np.ndarray
-    validation_non_edges: np.ndarray
-    test_edges: np.ndarray
-    test_non_edges: np.ndarray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,15 +81,26 @@ def pair_features(embeddings: Matrix, pairs: np.ndarray, operator: str) -> np.nd
 
 
 def score(
-    embeddings: Matrix, split: PairSplit, operator: str, predictor: str, *, seed: int = 0
+    embeddings: Matrix,
+    split: LinkSplit,
+    operator: str,
+    predictor: str,
+    *,
+    validating: bool = False,
+    seed: int = 0,
 ) -> LinkScores:
     """Scores embeddings by link prediction.
+
+    The predictor is fit on the training pairs, never on the validation pairs, so that those can
+    choose between predictors.
 
     Args:
         embeddings: [nodes, width], dense or CSR, of a model that did not see the hidden edges.
         split: Training, validation and test pairs.
         operator: One of `OPERATORS`; the dot product uses none and ignores it.
         predictor: `sgd`, `logreg` or `dot`.
+        validating: Whether AUC and average precision are those of the validation pairs, the test
+            pairs staying out of sight.
         seed: Seed of the predictor and of the choice of training pairs in large graphs.
 
     Returns:
@@ -115,35 +115,43 @@ def score(
     probe = None
     if predictor != "dot":
         probe = _fit(embeddings, split, operator, predictor, seed)
-    validation_auc = None
+    validation = None
     if len(split.validation_edges):
-        validation_auc, _ = _evaluate(
+        validation = _evaluate(
             embeddings, split.validation_edges, split.validation_non_edges, operator, probe
         )
-    auc, ap = _evaluate(embeddings, split.test_edges, split.test_non_edges, operator, probe)
+    if validating and validation:
+        auc, ap = validation
+    else:
+        auc, ap = _evaluate(embeddings, split.test_edges, split.test_non_edges, operator, probe)
+    validation_auc = validation[0] if validation else None
     seconds = time.monotonic() - started
     return LinkScores(operator, predictor, auc, ap, validation_auc, seconds)
 
 
 def score_protocols(
-    embeddings: Matrix, split: PairSplit, *, seed: int = 0
+    embeddings: Matrix, split: LinkSplit, *, validating: bool = False, seed: int = 0
 ) -> dict[str, LinkScores]:
     """Scores both protocols, and every candidate of the strong one.
 
     Returns:
         `paper`, `strong` and, by operator and predictor, what `strong` chose from.
     """
-    scores = {"paper": score(embeddings, split, *PAPER, seed=seed)}
+
+    def one(operator: str, predictor: str) -> LinkScores:
+        return score(embeddings, split, operator, predictor, validating=validating, seed=seed)
+
+    scores = {"paper": one(*PAPER)}
     candidates = {}
     for operator, predictor in STRONG:
         name = predictor if predictor == "dot" else f"{operator}_{predictor}"
-        candidates[name] = score(embeddings, split, operator, predictor, seed=seed)
+        candidates[name] = one(operator, predictor)
     # Without validation pairs the first candidate stands, so that test pairs never choose.
     scores["strong"] = max(candidates.values(), key=lambda s: s.validation_auc or 0.0)
     return scores | candidates
 
 
-def _fit(embeddings: Matrix, split: PairSplit, operator: str, predictor: str, seed: int) -> Probe:
+def _fit(embeddings: Matrix, split: LinkSplit, operator: str, predictor: str, seed: int) -> Probe:
     pairs = np.concatenate([split.train_edges, split.train_non_edges])
     linked = np.zeros((len(pairs), 1), np.int8)
     linked[: len(split.train_edges)] = 1

@@ -1,0 +1,164 @@
+"""Every method behind one interface: fit on the seen nodes, embed the whole graph."""
+
+import dataclasses
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from cade_tf.config import (
+    MODELS,
+    Config,
+    EmbeddingOptions,
+    FeatureOptions,
+    ModelOptions,
+    TrainingOptions,
+)
+from cade_tf.errors import InputError
+from cade_tf.graph.graph import Features, Graph
+
+_FEATURES = FeatureOptions.field_names()
+_ENGINE = (
+    *_FEATURES,
+    *ModelOptions.field_names(),
+    *(n for n in TrainingOptions.field_names() if n != "checkpoint_every"),
+    *(n for n in EmbeddingOptions.field_names() if n != "embed_batch_size"),
+)
+# GraphSAGE and CADE-gb have one encoder output: nothing to attend to.
+_DUAL_ONLY = ("k", "attention_score", "attention_temperature")
+_SINGLE = tuple(n for n in _ENGINE if n not in _DUAL_ONLY)
+_UNTRAINED = tuple(
+    n for n in _SINGLE if n in ("seed", "walk_length") or n not in TrainingOptions.field_names()
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Embedded:
+    """Embeddings of a whole graph, and how they came about.
+
+    Args:
+        embeddings: [nodes, width], dense or CSR.
+        training_seconds: Time of training alone.
+        details: Anything a report should keep: metrics, warnings.
+    """
+
+    embeddings: Features
+    training_seconds: float = 0.0
+    details: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Method:
+    """A way to embed nodes.
+
+    Args:
+        name: Name on the command line and in files.
+        title: Name in reports.
+        recipe: Method whose flagfile it shares.
+        fields: Options that its embeddings depend on.
+        embed: From (graph, positions of the seen nodes, options) to embeddings of all nodes; fits
+            on `graph.subgraph(seen)` alone.
+    """
+
+    name: str
+    title: str
+    recipe: str
+    fields: tuple[str, ...]
+    embed: Callable[[Graph, np.ndarray, Config], Embedded]
+
+
+def _raw_features(graph: Graph, seen: np.ndarray, config: Config) -> Embedded:
+    from cade_tf.baselines import raw_features
+
+    return Embedded(raw_features.embed(graph))
+
+
+def _smoothed_pca(graph: Graph, seen: np.ndarray, config: Config) -> Embedded:
+    from cade_tf.baselines import smoothed_pca
+
+    started = time.monotonic()
+    options = FeatureOptions(**{name: getattr(config, name) for name in _FEATURES})
+    embeddings = smoothed_pca.embed(graph, seen, dim=config.dim, options=options, seed=config.seed)
+    return Embedded(embeddings, time.monotonic() - started)
+
+
+def _graph2gauss(graph: Graph, seen: np.ndarray, config: Config) -> Embedded:
+    from cade_tf.baselines import graph2gauss
+    from cade_tf.graph.features import FeatureTransform, node_features
+
+    started = time.monotonic()
+    features = node_features(graph)
+    transform = FeatureTransform.fit(features[seen], config, config.seed)
+    attributes = transform.apply(features)
+    model = graph2gauss.train(
+        graph.subgraph(seen),
+        attributes[seen],
+        # A node is a mean and a variance; both together have the width of other embeddings.
+        latent=max(config.dim // 2, 1),
+        epochs=config.steps,
+        learning_rate=config.learning_rate,
+        seed=config.seed,
+        progress=False,
+    )
+    seconds = time.monotonic() - started
+    details = {"epochs": model.epochs, "validation_auc": model.validation_auc}
+    return Embedded(model.embed(attributes), seconds, details)
+
+
+def _engine(**changes: Any) -> Callable[[Graph, np.ndarray, Config], Embedded]:
+    def embed(graph: Graph, seen: np.ndarray, config: Config) -> Embedded:
+        from cade_tf.training.trainer import train
+
+        trained = train(graph.subgraph(seen), config.replace(**changes), progress=False)
+        details = {"metrics": trained.metrics, "warning": trained.warning}
+        return Embedded(trained.embed(graph, progress=False), trained.seconds, details)
+
+    return embed
+
+
+def _all() -> dict[str, Method]:
+    fields = dict.fromkeys(MODELS, _ENGINE) | {"graphsage": _SINGLE, "cade_gb": _SINGLE}
+    titles = {
+        "graphsage": "GraphSAGE",
+        "cade_gb": "CADE-gb",
+        "cade_ms": "CADE-MS",
+        "cade_ma": "CADE-MA",
+    }
+    g2g = (*_FEATURES, "dim", "steps", "learning_rate", "seed")
+    methods = [
+        Method("raw_features", "RawFeats", "raw_features", (), _raw_features),
+        Method(
+            "smoothed_pca",
+            "Smoothed PCA",
+            "smoothed_pca",
+            (*_FEATURES, "dim", "seed"),
+            _smoothed_pca,
+        ),
+        Method("graph2gauss", "Graph2Gauss", "graph2gauss", g2g, _graph2gauss),
+        Method(
+            "untrained",
+            "Untrained encoder",
+            "graphsage",
+            _UNTRAINED,
+            _engine(model="graphsage", steps=0),
+        ),
+    ]
+    methods += [
+        Method(name, titles[name], name, fields[name], _engine(model=name)) for name in titles
+    ]
+    return {method.name: method for method in methods}
+
+
+METHODS = _all()
+
+
+def method_of(name: str) -> Method:
+    """The method of a name.
+
+    Raises:
+        InputError: There is none.
+    """
+    if name not in METHODS:
+        raise InputError("methods", "some of " + ", ".join(METHODS), name, "Choose from these.")
+    return METHODS[name]

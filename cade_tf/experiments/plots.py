@@ -1,0 +1,87 @@
+"""Plots of an experiment: our scores as lines, the paper's as dashes of the same colour."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from cade_tf.experiments.cells import CLASSIFICATION
+from cade_tf.experiments.tables import TITLES
+
+
+def draw(results: dict[str, Any], folder: Path) -> list[Path]:
+    """Draws one plot for each data set, and one of training time where that is the subject.
+
+    Args:
+        results: What `runner.run` gave.
+        folder: Folder of the report.
+
+    Returns:
+        The files written; none for experiments without an axis.
+
+    Raises:
+        InputError: matplotlib is missing.
+    """
+    entries = [e for e in results["entries"] if "scores" in e and e["x"] is not None]
+    if results["axis"] is None:
+        return []
+    written = []
+    for dataset in dict.fromkeys(entry["dataset"] for entry in entries):
+        mine = [entry for entry in entries if entry["dataset"] == dataset]
+        classified = mine[0]["task"] == CLASSIFICATION
+        probe, metric = ("logreg", "micro_f1") if classified else ("strong", "auc")
+        printed = metric if classified else "auc"
+        label = "micro-F1, %" if classified else "AUC (protocol strong), %"
+
+        def score(entry: dict[str, Any], probe: str = probe, metric: str = metric) -> Any:
+            found = entry["scores"][probe][metric]
+            return 100 * found["mean"], 100 * (found["std"] or 0.0)
+
+        written.append(folder / f"{dataset}.png")
+        _lines(mine, score, label, results["axis"], TITLES[dataset], written[-1], printed)
+        if results["timed"]:
+            written.append(folder / f"{dataset}-seconds.png")
+            _lines(
+                mine,
+                lambda entry: (entry["training_seconds"]["mean"], 0.0),
+                "seconds of training",
+                results["axis"],
+                TITLES[dataset],
+                written[-1],
+                None,
+            )
+    return written
+
+
+def _lines(
+    entries: list[dict[str, Any]],
+    value: Callable[[dict[str, Any]], tuple[float, float]],
+    label: str,
+    axis: str,
+    title: str,
+    path: Path,
+    printed: str | None,
+) -> None:
+    from cade_tf.evaluation.pictures import require_matplotlib, save_figure
+
+    figure = require_matplotlib().Figure(figsize=(6.4, 4.4))
+    axes = figure.subplots()
+    for place, row in enumerate(dict.fromkeys(entry["row"] for entry in entries)):
+        mine = sorted((e for e in entries if e["row"] == row), key=lambda e: e["x"])
+        places = [entry["x"] for entry in mine]
+        means, spreads = zip(*(value(entry) for entry in mine), strict=True)
+        axes.errorbar(
+            places, means, yerr=spreads, color=f"C{place}", marker="o", label=row, capsize=2
+        )
+        paper = [(e["x"], e["paper"][printed]) for e in mine if printed and printed in e["paper"]]
+        if paper:
+            axes.plot(*zip(*paper, strict=True), color=f"C{place}", linestyle=":", marker="x")
+    axes.set_xlabel(axis)
+    axes.set_ylabel(label)
+    axes.set_title(f"{title} (dotted: the paper)" if _has_paper(entries, printed) else title)
+    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    axes.grid(alpha=0.3)
+    save_figure(figure, path)
+
+
+def _has_paper(entries: list[dict[str, Any]], printed: str | None) -> bool:
+    return printed is not None and any(printed in entry["paper"] for entry in entries)

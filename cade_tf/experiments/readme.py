@@ -1,0 +1,58 @@
+"""The results section of the README, generated from the committed reports."""
+
+import json
+from pathlib import Path
+
+from cade_tf.errors import InputError
+from cade_tf.experiments.report import MAIN, METRICS, RESULTS_FILE, score_table
+from cade_tf.experiments.tables import EXPERIMENTS
+
+BEGIN = "<!-- results:begin (written by cade reproduce readme) -->"
+END = "<!-- results:end -->"
+
+
+def section(reports: Path) -> str:
+    """The main tables of every report, in the order of the paper.
+
+    Args:
+        reports: Folder with one folder for each experiment.
+
+    Returns:
+        Markdown.
+    """
+    parts = []
+    for name in EXPERIMENTS:
+        path = reports / name / RESULTS_FILE
+        if not path.is_file():
+            continue
+        results = json.loads(path.read_text())
+        tables = [
+            (title, score_table(results, task, probe, metric))
+            for task, metrics in METRICS.items()
+            for probe, metric, title in metrics[:MAIN]
+        ]
+        parts.append(f"### {results['title']}")
+        parts += [f"{title}:\n\n{table}" for title, table in tables if table]
+        parts.append(
+            f"Percent, {results['splits']} split(s), the paper's number in brackets; "
+            f"[full report](runs/reports/{name}/report.md); "
+            f"`cade reproduce {name}`."
+        )
+    return "\n\n".join(parts) or "No report has been committed yet."
+
+
+def updated(text: str, reports: Path) -> str:
+    """A README with its results section replaced.
+
+    Args:
+        text: The README, with both markers.
+        reports: Folder of the reports.
+
+    Raises:
+        InputError: A marker is missing.
+    """
+    if BEGIN not in text or END not in text.split(BEGIN, 1)[1]:
+        raise InputError("README.md", f"the lines {BEGIN} and {END}", "none", "Add them.")
+    before, rest = text.split(BEGIN, 1)
+    after = rest.split(END, 1)[1]
+    return f"{before}{BEGIN}\n\n{section(reports)}\n\n{END}{after}"
