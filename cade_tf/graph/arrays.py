@@ -6,9 +6,9 @@ so that a mapped array is as fast as one in memory, and the same arrays give the
 
 import struct
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -102,16 +102,34 @@ def open_archive(path: Path) -> zipfile.ZipFile:
         ) from error
 
 
-def read_member(archive: zipfile.ZipFile, path: Path, name: str) -> np.ndarray:
+def read_member(
+    archive: zipfile.ZipFile,
+    path: Path,
+    name: str,
+    unpickle: Callable[[IO[bytes], Path], Any] | None = None,
+) -> np.ndarray:
     """Reads one array of an open npz into memory, its checksum checked.
+
+    Args:
+        archive: The npz.
+        path: Its path, to be named in errors.
+        name: Name of the array.
+        unpickle: Reads arrays of objects, given the file at the pickle; without it they are
+            refused.
 
     Raises:
         InputError: The array is damaged or holds objects.
     """
     try:
         with archive.open(f"{name}.npy") as source:
-            return npy.read_array(source, allow_pickle=False)
-    except (ValueError, EOFError, zipfile.BadZipFile, OSError, NotImplementedError) as error:
+            if unpickle is None or not _header(source)[2].hasobject:
+                source.seek(0)
+                return npy.read_array(source, allow_pickle=False)
+            return np.asarray(unpickle(source, path))
+    except InputError:
+        raise
+    except Exception as error:
+        # A damaged file can make the zip and npy readers raise nearly anything.
         objects = "Object arrays" in str(error)
         raise InputError(
             f"{path}, array {name!r}",
@@ -121,7 +139,14 @@ def read_member(archive: zipfile.ZipFile, path: Path, name: str) -> np.ndarray:
         ) from error
 
 
-def _mapped(path: Path, file: BinaryIO, member: zipfile.ZipInfo) -> np.ndarray | None:
+def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Shape, whether in Fortran's order, and dtype; leaves the file where the content begins."""
+    if npy.read_magic(file) == (1, 0):
+        return npy.read_array_header_1_0(file)
+    return npy.read_array_header_2_0(file)
+
+
+def _mapped(path: Path, file: IO[bytes], member: zipfile.ZipInfo) -> np.ndarray | None:
     """The array as a mapping of the file; None where it is small, compressed or unaligned."""
     if member.compress_type != zipfile.ZIP_STORED or member.file_size < MAP_BYTES:
         return None
@@ -131,10 +156,9 @@ def _mapped(path: Path, file: BinaryIO, member: zipfile.ZipInfo) -> np.ndarray |
     start = member.header_offset + _LOCAL_HEADER + name_length + extra_length
     file.seek(start)
     try:
-        version = npy.read_magic(file)
-        read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, fortran, dtype = read_header(file)
-    except ValueError:
+        shape, fortran, dtype = _header(file)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        # `read_member` tells what is wrong.
         return None
     offset = file.tell()
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize

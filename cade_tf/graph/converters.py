@@ -140,9 +140,14 @@ def _attribute(where: Any, data: dict[str, Any], name: str) -> Any:
 
 def ids_of(names: list[Any]) -> np.ndarray:
     """Node ids as an array: integers where all are, else strings."""
-    if all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in names):
+    if all(_is_whole(name) for name in names):
         return np.array(names, np.int64)
     return np.array([str(n) for n in names], str)
+
+
+def _is_whole(name: Any) -> bool:
+    whole = isinstance(name, (int, np.integer)) and not isinstance(name, bool)
+    return whole and abs(int(name)) < 2**63
 
 
 def from_pyg(data: Any, *, name: str = "graph") -> Graph:

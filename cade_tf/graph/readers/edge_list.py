@@ -21,6 +21,7 @@ _SOURCES = ("source", "src", "from", "u", "node1", "id1", "head", "start")
 _TARGETS = ("target", "dst", "to", "v", "node2", "id2", "tail", "end")
 _WEIGHTS = ("weight", "weights", "w", "value")
 _COMMENTS = ("#", "%")
+_KINDS = (("source", np.int64), ("target", np.int64), ("weight", np.float64))
 
 
 def recognises(path: Path) -> bool:
@@ -121,7 +122,7 @@ def _read_edges(path: Path) -> _Edges:
         )
     columns = _columns(head) if header else list(range(len(head)))
     try:
-        return _integer_edges(path, mark, header, columns)
+        return _integer_edges(path, mark, header, columns, len(head))
     except ValueError:
         return _named_edges(path, mark, header, columns, len(head))
 
@@ -150,18 +151,21 @@ def _columns(header: list[str]) -> list[int]:
     return ends + weight[:1]
 
 
-def _integer_edges(path: Path, mark: str | None, header: bool, columns: list[int]) -> _Edges:
-    """Reads integer ids in C; a ValueError means that not all are integers."""
-    kinds = [("source", np.int64), ("target", np.int64), ("weight", np.float64)]
+def _integer_edges(
+    path: Path, mark: str | None, header: bool, columns: list[int], width: int
+) -> _Edges:
+    """Reads integer ids in C; a ValueError means that not all are, or that a line is odd."""
+    kinds: list[tuple[str, Any]] = [(f"other{i}", "U1") for i in range(width)]
+    for column, kind in zip(columns, _KINDS, strict=False):
+        kinds[column] = kind
     with open_text(path) as text:
         if header:
             next(line for line in text if _is_data(line))
         table = np.loadtxt(
             text,
-            dtype=kinds[: len(columns)],
+            dtype=kinds,
             comments=list(_COMMENTS),
             delimiter=mark,
-            usecols=columns,
             ndmin=1,
         )
     pairs = np.stack([table["source"], table["target"]], axis=1)

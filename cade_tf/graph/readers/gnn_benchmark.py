@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.lib import format as npy
 
 from cade_tf import problems
 from cade_tf.errors import InputError
@@ -93,22 +92,7 @@ class _Npz:
         """An array, None where it is absent."""
         if name not in self.names:
             return None
-        if not self._is_pickled(name):
-            return arrays.read_member(self.archive, self.path, name)
-        with self.archive.open(f"{name}.npy") as member:
-            npy.read_magic(member)
-            npy.read_array_header_1_0(member)
-            return np.asarray(unpickle(member, self.path))
-
-    def _is_pickled(self, name: str) -> bool:
-        with self.archive.open(f"{name}.npy") as member:
-            try:
-                if npy.read_magic(member) != (1, 0):
-                    return False
-                return npy.read_array_header_1_0(member)[2].hasobject
-            except (ValueError, EOFError, zipfile.BadZipFile):
-                # `read_member` tells what is wrong.
-                return False
+        return arrays.read_member(self.archive, self.path, name, unpickle)
 
     def matrix(self, prefixes: tuple[str, ...]) -> sp.csr_array | None:
         """A CSR matrix stored in parts under any of some prefixes, None where it is absent."""

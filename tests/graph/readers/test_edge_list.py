@@ -1,0 +1,228 @@
+"""Your own edge list with its tables, and every way they can disagree."""
+
+import gzip
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from cade_tf import problems
+from cade_tf.errors import InputError
+from cade_tf.graph import readers
+
+
+def read(folder, edges, features=None, labels=None):
+    """Writes the given texts, arrays or matrices to files and reads them as a graph."""
+    given = {}
+    path = folder / "edges.txt"
+    path.write_bytes(edges if isinstance(edges, bytes) else edges.encode())
+    for name, value in (("features", features), ("labels", labels)):
+        if isinstance(value, (str, bytes)):
+            given[name] = folder / f"{name}.csv"
+            given[name].write_bytes(value if isinstance(value, bytes) else value.encode())
+        elif sp.issparse(value):
+            given[name] = folder / f"{name}.npz"
+            sp.save_npz(given[name], value)
+        elif value is not None:
+            given[name] = folder / f"{name}.npy"
+            np.save(given[name], value)
+    return readers.read(path, **given)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "10 20\n20 30\n",
+        "10\t20\n20\t30",
+        "10,20\r\n20,30\r\n",
+        "10;20\n20;30\n",
+        "10, 20\n20, 30\n",
+        "# comment\n\n10 20\n% other\n20 30\n",
+        "source,target\n10,20\n20,30\n",
+        "a,b\n10,20\n20,30\n",
+        "u v\n10 20\n20 30\n",
+        "target,source\n20,10\n30,20\n",
+        "\ufeff10,20\n20,30\n",
+        '"10","20"\n"20","30"\n',
+        "10 20\n20 10\n20 30\n30 30\n",
+    ],
+)
+def test_every_way_to_write_it(tmp_path, text):
+    graph = read(tmp_path, text)
+    assert graph.node_ids.tolist() == [10, 20, 30]
+    assert graph.edges().tolist() == [[0, 1], [1, 2]]
+    assert graph.edge_weights is None
+
+
+def test_gzip(tmp_path):
+    assert read(tmp_path, gzip.compress(b"a b\nb c\n")).num_edges == 2
+
+
+def test_string_ids(tmp_path):
+    graph = read(tmp_path, 'alice,bob\n"Smith, John",alice\nbob,Żaneta\n')
+    assert graph.node_ids.tolist() == ["Smith, John", "alice", "bob", "Żaneta"]
+    assert graph.num_edges == 3
+
+
+def test_a_header_is_not_an_edge_of_string_ids(tmp_path):
+    assert read(tmp_path, "source,target\na,b\n").node_ids.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0 1 0.5\n1 2 2\n", "source,target,weight\n0,1,0.5\n1,2,2\n", "weight,u,v\n0.5,0,1\n2,1,2\n"],
+)
+def test_weights(tmp_path, text):
+    assert read(tmp_path, text).edge_weights.tolist() == [0.5, 0.5, 2, 2]
+
+
+def test_weights_of_string_ids(tmp_path):
+    assert read(tmp_path, "a b 0.5\nb c 2\n").edge_weights.tolist() == [0.5, 0.5, 2, 2]
+
+
+def test_columns_that_a_header_names_otherwise_are_left_alone(tmp_path):
+    graph = read(tmp_path, "source,target,time\n0,1,99\n1,2,98\n")
+    assert graph.edge_weights is None
+
+
+def test_a_matrix_of_features_makes_ids_positions(tmp_path):
+    graph = read(tmp_path, "0 2\n", features=np.arange(8.0).reshape(4, 2))
+    assert graph.num_nodes == 4
+    assert graph.features[2].tolist() == [4, 5]
+    assert graph.edges().tolist() == [[0, 2]]
+
+
+def test_sparse_features(tmp_path):
+    graph = read(tmp_path, "0 2\n", features=sp.csr_array(np.eye(3)))
+    assert sp.issparse(graph.features)
+
+
+def test_dense_npz_features(tmp_path):
+    (tmp_path / "e.txt").write_text("0 1\n")
+    np.savez(tmp_path / "f.npz", x=np.eye(2))
+    graph = readers.read(tmp_path / "e.txt", features=tmp_path / "f.npz")
+    assert graph.features.tolist() == [[1, 0], [0, 1]]
+
+
+def test_a_table_with_ids_orders_the_nodes(tmp_path):
+    graph = read(
+        tmp_path,
+        "x y\ny z\n",
+        features="id,height,width\nz,1,2\ny,3,4\nx,5,6\nlonely,7,8\n",
+        labels="id,class\nx,red\nz,blue\n",
+    )
+    assert graph.node_ids.tolist() == ["z", "y", "x", "lonely"]
+    assert graph.features.tolist() == [[1, 2], [3, 4], [5, 6], [7, 8]]
+    assert graph.feature_names == ("height", "width")
+    assert graph.class_names == ("blue", "red")
+    assert graph.labels.tolist() == [0, -1, 1, -1]
+    assert graph.edges().tolist() == [[0, 1], [1, 2]]
+
+
+def test_integer_ids_written_in_two_ways_are_one_node(tmp_path):
+    graph = read(tmp_path, "1 2\n", features="01,5\n02,6\n")
+    assert graph.node_ids.tolist() == [1, 2]
+    assert graph.num_edges == 1
+
+
+def test_labels_bring_isolated_nodes(tmp_path):
+    graph = read(tmp_path, "1 2\n", labels="3,a\n1,b\n2,a\n")
+    assert graph.node_ids.tolist() == [1, 2, 3]
+    assert graph.labels.tolist() == [1, 0, 0]
+
+
+def test_multi_labels(tmp_path):
+    labels = "id,red,round\n0,1,1\n1,0,1\n2,0,0\n"
+    graph = read(tmp_path, "0 1\n1 2\n", labels=labels)
+    assert graph.labels.tolist() == [[1, 1], [0, 1], [0, 0]]
+    assert graph.class_names == ("red", "round")
+
+
+@pytest.mark.parametrize("labels", ["red\nblue\nred\n", np.array([1, 0, 1])])
+def test_labels_without_ids_are_in_order(tmp_path, labels):
+    graph = read(tmp_path, "0 1\n", features=np.eye(3), labels=labels)
+    assert graph.labels.tolist() == [1, 0, 1]
+
+
+MISTAKES = {
+    "an empty file": ("", None, None),
+    "a line per edge, received none": ("# nothing\n", None, None),
+    "only a header": ("source,target\n", None, None),
+    "two ids in each line": ("alone\n", None, None),
+    "Name the columns": ("1 2 3 4\n", None, None),
+    "line 2: expected 2 fields, received 1": ("a b\nc\n", None, None),
+    "line 3: expected 2 fields, received 3": ("1 2\n2 3\n3 4 5\n", None, None),
+    "line 2: expected an id": ("a,b\n,c\n", None, None),
+    "line 2: expected a number as weight, received 'heavy'": ("1 2 0.5\n2 3 heavy\n", None, None),
+    "edge_weights: expected finite numbers above 0": ("1 2 -1\n", None, None),
+    "edge_weights: expected finite numbers": ("1 2 nan\n", None, None),
+    "line 2: expected text in UTF-8, received byte 0xe9": (
+        "a b\ncaf\xe9 b\n".encode("latin1"),
+        None,
+        None,
+    ),
+    "a damaged one": (gzip.compress(b"a b\n" * 100)[:-10], None, None),
+    "the ids of the 2 nodes.*received '2'": ("0 2\n", np.eye(2), None),
+    "the ids of the 2 nodes.*received 'x'": ("0 x\n", np.eye(2), None),
+    "the ids of the 1 nodes.*received 'b'": ("a b\n", "a,1\n", None),
+    "'a' more than once": ("a b\n", "a,1\na,2\nb,3\n", None),
+    "line 2: expected 3 fields, received 2": ("a b\n", "a,1,2\nb,1\n", None),
+    "data line 2 .id b.: expected numbers, received 'tall'": ("a b\n", "a,1\nb,tall\n", None),
+    "1 NaN or infinite": ("a b\n", "a,1\nb,nan\n", None),
+    r"features\.csv: expected an id and numbers": ("a b\n", "a\nb\n", None),
+    r"features\.csv.*an empty file": ("a b\n", "", None),
+    r"features\.csv.*only a header": ("a b\n", "id,x\n", None),
+    r"features\.npy: expected a matrix of numbers": ("0 1\n", np.zeros(2), None),
+    r"labels\.csv.*'z'": ("a b\n", "a,1\nb,2\n", "z,red\n"),
+    r"labels\.csv.*'a' more than once": ("a b\n", None, "a,red\na,blue\nb,red\n"),
+    "an id and a 0/1 column|0/1 column per class": ("a b\n", None, "a,1,2\nb,0,1\n"),
+    r"labels\.csv.*all 2 nodes": ("a b\n", None, "a,1,1\n"),
+    r"labels: expected \[2\]": ("0 1\n", np.eye(2), np.zeros(3, int)),
+    "labels: expected integers or names": ("0 1\n", np.eye(2), np.array([0.5, 1])),
+    "labels.csv, line 1: expected text in UTF-8": ("a b\n", None, b"a,\xff\n"),
+}
+
+
+@pytest.mark.parametrize("message", MISTAKES)
+def test_every_mistake_is_named(tmp_path, message):
+    with pytest.raises(InputError, match=message):
+        read(tmp_path, *MISTAKES[message])
+
+
+def test_a_damaged_npz_of_features_is_named(tmp_path):
+    (tmp_path / "e.txt").write_text("0 1\n")
+    (tmp_path / "f.npz").write_bytes(b"PK\x03\x04 and no more")
+    with pytest.raises(InputError, match=r"f\.npz: expected an npz file, received damaged"):
+        readers.read(tmp_path / "e.txt", features=tmp_path / "f.npz")
+
+
+def test_an_ambiguous_npz_of_features_is_named(tmp_path):
+    (tmp_path / "e.txt").write_text("0 1\n")
+    np.savez(tmp_path / "f.npz", a=np.eye(2), b=np.eye(2))
+    with pytest.raises(InputError, match=r"one matrix, dense or saved.*received a \(2, 2\), b"):
+        readers.read(tmp_path / "e.txt", features=tmp_path / "f.npz")
+
+
+def test_all_mistakes_are_found_at_once(tmp_path):
+    with problems.collected() as found:
+        read(
+            tmp_path,
+            "a b -1\na z 1\n",
+            features="a,1\nb,nan\n",
+            labels="a,red\nq,blue\n",
+        )
+    text = "\n".join(map(str, found))
+    assert len(found) == 4
+    for expected in ("'z'", "'q'", "1 NaN", "edge_weights"):
+        assert expected in text
+
+
+def test_a_large_list_is_read_in_seconds(tmp_path):
+    import time
+
+    pairs = np.random.default_rng(0).integers(0, 20_000, (300_000, 2))
+    np.savetxt(tmp_path / "edges.txt", pairs, fmt="%d")
+    started = time.monotonic()
+    graph = readers.read(tmp_path / "edges.txt")
+    assert time.monotonic() - started < 10
+    assert graph.num_nodes == 20_000
