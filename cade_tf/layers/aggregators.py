@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from cade_tf.errors import InputError
 from cade_tf.layers.parallel_dense import ParallelDense, Rows, StackedGlorotUniform, parallel_matmul
+from cade_tf.layers.sparse_ops import gather_mean, gather_rows
 
 Shape = tuple[int | None, ...]
 
@@ -160,7 +161,7 @@ class LSTMAggregator(Aggregator):
             [tf.shape(index)[0], self.parameter_sets, self.units], inputs.dtype
         )
         for position in range(index.shape[1]):
-            gates = tf.gather(inputs, index[:, position])
+            gates = gather_rows(inputs, index[:, position])
             if position:
                 gates += parallel_matmul(state, self.recurrent_kernel)
             enter, forget, candidate, leave = tf.split(gates, 4, axis=-1)
@@ -193,25 +194,11 @@ class UnitForgetBias(keras.initializers.Initializer):
         return {}
 
 
-def gather_mean(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
-    """Mean over the second axis of `values[index]`, which is never formed."""
-    shape = tf.shape(index)
-    flat = tf.reshape(values, [tf.shape(values)[0], _row_size(values)])
-    segments = tf.repeat(tf.range(shape[0]), shape[1])
-    means = tf.sparse.segment_mean(flat, tf.reshape(index, [-1]), segments, num_segments=shape[0])
-    return tf.reshape(means, [-1, *values.shape[1:]])
-
-
 def gather_max(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
     """Maximum over the second axis of `values[index]`."""
-    return tf.reduce_max(tf.gather(values, index), axis=1)
-
-
-def _row_size(values: tf.Tensor) -> int:
-    size = 1
-    for width in values.shape[1:]:
-        size *= width
-    return size
+    flat = gather_rows(values, tf.reshape(index, [-1]))
+    children = tf.reshape(flat, [-1, index.shape[1], *values.shape[1:]])
+    return tf.reduce_max(children, axis=1)
 
 
 _AGGREGATORS = {"mean": MeanAggregator, "pool": MaxPoolAggregator, "lstm": LSTMAggregator}

@@ -135,7 +135,7 @@ class VectorBiAttention(SupportAttention):
         return DualPair(
             weighted_sum(a_nodes, nodes),
             weighted_sum(a_partners, partners),
-            a_nodes[..., :, None] * a_partners[..., None, :],
+            tf.expand_dims(a_nodes, -1) * tf.expand_dims(a_partners, -2),
         )
 
     def support(self, nodes: tf.Tensor, negatives: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -199,7 +199,7 @@ class TanhBiAttention(SupportAttention):
         """A vector for every node and negative together: each depends on the other."""
         if negatives.shape.rank == 3:
             negatives = negatives[None]
-        nodes = nodes[:, None]
+        nodes = tf.expand_dims(nodes, 1)
         frozen = [tf.stop_gradient(p) for p in self._parameters()]
         pair = attend(nodes, negatives, self._scores(nodes, negatives, frozen) / self.temperature)
         return pair.nodes, pair.partners
@@ -211,8 +211,8 @@ class TanhBiAttention(SupportAttention):
     @staticmethod
     def _scores(nodes: tf.Tensor, partners: tf.Tensor, parameters: list[tf.Tensor]) -> tf.Tensor:
         node_kernel, partner_kernel, bias, vector = parameters
-        left = tf.tensordot(nodes, node_kernel, axes=1)[..., :, None, :]
-        right = tf.tensordot(partners, partner_kernel, axes=1)[..., None, :, :]
+        left = tf.expand_dims(tf.tensordot(nodes, node_kernel, axes=1), -2)
+        right = tf.expand_dims(tf.tensordot(partners, partner_kernel, axes=1), -3)
         return tf.tensordot(tf.tanh(left + right + bias), vector[:, 0], axes=1)
 
     def get_config(self) -> dict[str, Any]:

@@ -36,16 +36,20 @@ class GlobalBias(keras.layers.Layer):
 
     def build(self, input_shape: tuple[int | None, ...]) -> None:
         """Creates the table, zero at first."""
+        # Without autocast `call` reads the variable itself, also in mixed precision: a cast of the
+        # whole table would cost its size every step and make the gradient dense.
         self.table = self.add_weight(
-            name="table", shape=(self.num_nodes, self.dim), initializer="zeros"
+            name="table",
+            shape=(self.num_nodes, self.dim),
+            initializer="zeros",
+            autocast=False,
         )
         super().build(input_shape)
 
     def call(self, rows: tf.Tensor) -> tf.Tensor:
         """Looks the rows up."""
-        # A plain gather of the variable itself: a cast in between would make the gradient dense.
         found = tf.gather(self.table.value, tf.maximum(rows, 0))
-        bias = tf.where((rows >= 0)[:, None], found, tf.zeros_like(found))
+        bias = tf.where(tf.expand_dims(rows >= 0, 1), found, tf.zeros_like(found))
         return tf.cast(bias, self.compute_dtype)
 
     def compute_output_shape(self, input_shape: tuple[int | None, ...]) -> tuple[int | None, ...]:

@@ -1,13 +1,12 @@
 """K linear maps as one product."""
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import keras
 import tensorflow as tf
 
 from cade_tf.errors import InputError
-
-Rows: TypeAlias = tf.Tensor | tf.SparseTensor
+from cade_tf.layers.sparse_ops import Rows, sparse_matmul
 
 
 @keras.saving.register_keras_serializable("cade_tf")
@@ -92,13 +91,15 @@ def parallel_matmul(inputs: Rows, kernel: tf.Tensor) -> tf.Tensor:
     kernel = tf.convert_to_tensor(kernel)
     if isinstance(inputs, tf.SparseTensor):
         flat = tf.reshape(tf.transpose(kernel, [1, 0, 2]), [width, sets * units])
-        product = tf.sparse.sparse_dense_matmul(tf.cast(inputs, kernel.dtype), flat)
+        product = sparse_matmul(inputs, flat)
         return tf.reshape(product, [-1, sets, units])
     if inputs.shape.rank == 2:
         flat = tf.reshape(tf.transpose(kernel, [1, 0, 2]), [width, sets * units])
         return tf.reshape(tf.matmul(inputs, flat), [-1, sets, units])
     if sets == 1:
-        return tf.matmul(inputs[:, 0], kernel[0])[:, None]
+        # Reshapes, not slices: the gradient of a slice pads with zeros.
+        product = tf.matmul(tf.reshape(inputs, [-1, width]), tf.reshape(kernel, [width, units]))
+        return tf.reshape(product, [-1, 1, units])
     by_set = tf.matmul(tf.transpose(inputs, [1, 0, 2]), kernel)
     return tf.transpose(by_set, [1, 0, 2])
 

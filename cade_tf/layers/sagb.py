@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 import keras
 import tensorflow as tf
 
-from cade_tf.layers.aggregators import MeanAggregator, gather_mean, make_aggregator
-from cade_tf.layers.parallel_dense import Rows, StackedGlorotUniform, parallel_matmul
+from cade_tf.layers.aggregators import MeanAggregator, make_aggregator
+from cade_tf.layers.parallel_dense import StackedGlorotUniform, parallel_matmul
+from cade_tf.layers.sparse_ops import Rows, gather_mean, gather_rows
 
 Shape = tuple[int | None, ...]
 
@@ -39,11 +40,14 @@ class SageLayer(keras.layers.Layer):
         aggregator: mean, pool or lstm.
         parameter_sets: K parallel sets of all parameters.
         activation: Name of sigma.
+        project_first: Whether the mean applies W to each row before averaging: the same, and
+            cheaper where rows are averaged often or are wider than the output. Rows must then
+            stand in the order of first use, nodes before children.
         seed: Seed of the initial weights.
 
     Input shape:
-        `rows`: `[m, width]` or `[m, K, width]`; `self_index`: `[n]`; `child_index`: a tuple of
-        `[n_l, s_l]` whose n_l sum to n.
+        `rows`: `[m, width]` or `[m, K, width]`; `child_index`: a tuple of `[n_l, s_l]` whose n_l
+        sum to n; `self_index`: `[n]`, or None where the nodes are the first n rows.
 
     Output shape:
         `[n, K, units]`.
@@ -51,7 +55,7 @@ class SageLayer(keras.layers.Layer):
     Example:
 
     >>> layer = SageLayer(4)
-    >>> layer(tf.zeros([3, 2]), tf.constant([0]), (tf.constant([[1, 2]]),)).shape
+    >>> layer(tf.zeros([3, 2]), (tf.constant([[1, 2]]),)).shape
     TensorShape([1, 1, 4])
     """
 
@@ -62,6 +66,7 @@ class SageLayer(keras.layers.Layer):
         aggregator: str = "mean",
         parameter_sets: int = 1,
         activation: str = "relu",
+        project_first: bool = False,
         seed: int = 0,
         **kwargs: Any,
     ) -> None:
@@ -70,6 +75,7 @@ class SageLayer(keras.layers.Layer):
         self.aggregator = aggregator
         self.parameter_sets = parameter_sets
         self.activation = activation
+        self.project_first = project_first
         self.seed = seed
         self.aggregate = make_aggregator(
             aggregator,
@@ -80,7 +86,10 @@ class SageLayer(keras.layers.Layer):
         )
 
     def build(
-        self, rows_shape: Shape, self_index_shape: Shape, child_index_shape: tuple[Shape, ...]
+        self,
+        rows_shape: Shape,
+        child_index_shape: tuple[Shape, ...],
+        self_index_shape: Shape | None = None,
     ) -> None:
         """Creates W as `[K, own width + aggregated width, units]`."""
         self.own_width = rows_shape[-1]
@@ -94,45 +103,51 @@ class SageLayer(keras.layers.Layer):
         super().build(rows_shape)
 
     def call(
-        self, rows: Rows, self_index: tf.Tensor, child_index: tuple[tf.Tensor, ...]
+        self,
+        rows: Rows,
+        child_index: tuple[tf.Tensor, ...],
+        self_index: tf.Tensor | None = None,
     ) -> tf.Tensor:
         """Aggregates the children and applies W and sigma."""
-        if isinstance(rows, tf.SparseTensor) and isinstance(self.aggregate, MeanAggregator):
-            outputs = self._project_then_average(rows, self_index, child_index)
-        else:
-            outputs = self._aggregate_then_project(rows, self_index, child_index)
-        return keras.activations.get(self.activation)(outputs)
-
-    def _aggregate_then_project(
-        self, rows: Rows, self_index: tf.Tensor, child_index: tuple[tf.Tensor, ...]
-    ) -> tf.Tensor:
-        aggregated = tf.concat([self.aggregate(rows, index) for index in child_index], axis=0)
-        if isinstance(rows, tf.SparseTensor):
-            own = parallel_matmul(rows, self.kernel[:, : self.own_width])
-            return tf.gather(own, self_index) + parallel_matmul(
-                aggregated, self.kernel[:, self.own_width :]
-            )
-        own = tf.gather(rows, self_index)
-        if own.shape.rank == aggregated.shape.rank:
-            return parallel_matmul(tf.concat([own, aggregated], axis=-1), self.kernel)
-        return parallel_matmul(own, self.kernel[:, : self.own_width]) + parallel_matmul(
-            aggregated, self.kernel[:, self.own_width :]
+        own_kernel, child_kernel = tf.split(
+            tf.convert_to_tensor(self.kernel), [self.own_width, -1], axis=1
         )
+        if self_index is None:
+            rows, child_index, own_rows = _parted(rows, child_index)
+            own = parallel_matmul(own_rows, own_kernel)
+        else:
+            own = self._project_own(rows, self_index, own_kernel)
+        sparse = isinstance(rows, tf.SparseTensor)
+        if isinstance(self.aggregate, MeanAggregator) and (sparse or self.project_first):
+            # The mean is linear: W applied to each row before averaging gives the same.
+            projected = parallel_matmul(rows, child_kernel)
+            children = _joined([gather_mean(projected, index) for index in child_index])
+        else:
+            aggregated = _joined([self.aggregate(rows, index) for index in child_index])
+            children = parallel_matmul(aggregated, child_kernel)
+        return keras.activations.get(self.activation)(own + children)
 
-    def _project_then_average(
-        self, rows: Rows, self_index: tf.Tensor, child_index: tuple[tf.Tensor, ...]
-    ) -> tf.Tensor:
-        """The mean is linear: W applied to each row before averaging gives the same."""
-        own = parallel_matmul(rows, self.kernel[:, : self.own_width])
-        neighbors = parallel_matmul(rows, self.kernel[:, self.own_width :])
-        averaged = [gather_mean(neighbors, index) for index in child_index]
-        return tf.gather(own, self_index) + tf.concat(averaged, axis=0)
+    def _project_own(self, rows: Rows, self_index: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
+        """The product of W's upper part with the nodes' own rows."""
+        if isinstance(rows, tf.SparseTensor):
+            return gather_rows(parallel_matmul(rows, kernel), self_index)
+        if self.project_first:
+            # A node that stands in several trees is multiplied once; rows behind the last node
+            # are children only.
+            nodes = rows[: tf.reduce_max(self_index) + 1]
+            return gather_rows(parallel_matmul(nodes, kernel), self_index)
+        return parallel_matmul(gather_rows(rows, self_index), kernel)
 
     def compute_output_shape(
-        self, rows_shape: Shape, self_index_shape: Shape, child_index_shape: tuple[Shape, ...]
+        self,
+        rows_shape: Shape,
+        child_index_shape: tuple[Shape, ...],
+        self_index_shape: Shape | None = None,
     ) -> Shape:
         """`[n, K, units]`."""
-        return (self_index_shape[0], self.parameter_sets, self.units)
+        counts = [shape[0] for shape in child_index_shape]
+        nodes = None if None in counts else sum(n for n in counts if n is not None)
+        return (nodes, self.parameter_sets, self.units)
 
     def get_config(self) -> dict[str, Any]:
         """Constructor arguments."""
@@ -142,8 +157,33 @@ class SageLayer(keras.layers.Layer):
             "aggregator": self.aggregator,
             "parameter_sets": self.parameter_sets,
             "activation": self.activation,
+            "project_first": self.project_first,
             "seed": self.seed,
         }
+
+
+def _parted(
+    rows: tf.Tensor, child_index: tuple[tf.Tensor, ...]
+) -> tuple[tf.Tensor, tuple[tf.Tensor, ...], tf.Tensor]:
+    """Parts the rows that children are read from from the nodes' own, the first ones.
+
+    The children of a single level all stand behind it. Reading them from a part of its own lets
+    the two gradients be joined instead of padded and added.
+
+    Returns:
+        Rows to read children from, their index there, and the nodes' own rows.
+    """
+    if len(child_index) == 1:
+        (index,) = child_index
+        nodes = tf.shape(index)[0]
+        own, behind = tf.split(rows, [nodes, tf.shape(rows)[0] - nodes])
+        return behind, (index - tf.cast(nodes, index.dtype),), own
+    nodes = tf.add_n([tf.shape(index)[0] for index in child_index])
+    return rows, child_index, rows[:nodes]
+
+
+def _joined(parts: list[tf.Tensor]) -> tf.Tensor:
+    return parts[0] if len(parts) == 1 else tf.concat(parts, axis=0)
 
 
 @keras.saving.register_keras_serializable("cade_tf")
@@ -157,6 +197,7 @@ class SAGB(keras.layers.Layer):
         parameter_sets: K parallel parameter sets (CADE-MA); 1 otherwise.
         activation: Of hidden layers.
         last_activation: Of the last layer.
+        project_first: See `SageLayer`; for the first round.
         seed: Seed of the initial weights.
 
     Input shape:
@@ -181,6 +222,7 @@ class SAGB(keras.layers.Layer):
         parameter_sets: int = 1,
         activation: str = "relu",
         last_activation: str = "linear",
+        project_first: bool = False,
         seed: int = 0,
         **kwargs: Any,
     ) -> None:
@@ -191,6 +233,7 @@ class SAGB(keras.layers.Layer):
         self.parameter_sets = parameter_sets
         self.activation = activation
         self.last_activation = last_activation
+        self.project_first = project_first
         self.seed = seed
         self.rounds = [
             SageLayer(
@@ -198,6 +241,7 @@ class SAGB(keras.layers.Layer):
                 aggregator=aggregator,
                 parameter_sets=parameter_sets,
                 activation=activation if round_ < depth else last_activation,
+                project_first=project_first and round_ == 1,
                 seed=seed + 10 * round_,
                 dtype=self.dtype_policy,
                 name=f"round_{round_}",
@@ -211,21 +255,20 @@ class SAGB(keras.layers.Layer):
         width = shapes.features[-1]
         for number, round_ in enumerate(self.rounds):
             rows = (None, width) if number == 0 else (None, self.parameter_sets, self.dim)
-            round_.build(rows, (None,), ((None, None),))
+            round_.build(rows, ((None, None),))
         super().build(inputs_shape)
 
     def call(self, inputs: TreeInputs) -> tf.Tensor:
         """Encodes the roots."""
         inputs = TreeInputs(*inputs)
-        hidden = self.rounds[0](inputs.features, inputs.self_index, inputs.child_index)
+        hidden = self.rounds[0](inputs.features, inputs.child_index, inputs.self_index)
         for level in range(1, self.depth):
             if inputs.bias is not None:
                 # Line 9: the same bias in every hidden layer and every parameter set; the last
                 # layer has none.
-                hidden += tf.cast(inputs.bias[: tf.shape(hidden)[0], None], hidden.dtype)
-            positions = inputs.child_positions[: self.depth - level]
-            instances = tf.add_n([tf.shape(p)[0] for p in positions])
-            hidden = self.rounds[level](hidden, tf.range(instances), positions)
+                bias = inputs.bias if level == 1 else inputs.bias[: tf.shape(hidden)[0]]
+                hidden += tf.expand_dims(tf.cast(bias, hidden.dtype), 1)
+            hidden = self.rounds[level](hidden, inputs.child_positions[: self.depth - level])
         return hidden
 
     def compute_output_shape(self, inputs_shape: Any) -> Shape:
@@ -243,5 +286,6 @@ class SAGB(keras.layers.Layer):
             "parameter_sets": self.parameter_sets,
             "activation": self.activation,
             "last_activation": self.last_activation,
+            "project_first": self.project_first,
             "seed": self.seed,
         }

@@ -16,6 +16,7 @@ from cade_tf.layers.bi_attention import (
 )
 from cade_tf.layers.global_bias import GlobalBias
 from cade_tf.layers.sagb import SAGB, TreeInputs
+from cade_tf.layers.sparse_ops import gather_rows
 from cade_tf.sampling.graph_tables import GraphTables
 from cade_tf.sampling.neighborhood import distinct_instances, sample_neighborhood
 
@@ -106,6 +107,7 @@ class DualEncoder(keras.Model):
             parameter_sets=self.parameter_sets,
             activation=activation,
             last_activation=last_activation,
+            project_first=self._project_first(),
             seed=seed,
             dtype=self.dtype_policy,
             name="sagb",
@@ -114,6 +116,15 @@ class DualEncoder(keras.Model):
         if self.global_bias and len(self.fanouts) > 1:
             self.bias = GlobalBias(num_known, dim, dtype=self.dtype_policy, name="global_bias")
         self.attention = self._make_attention()
+
+    def _project_first(self) -> bool:
+        """Whether the first layer projects each distinct row before the mean.
+
+        K samplings average the same rows many times; and a row much wider than its projection
+        costs more to average than to project.
+        """
+        widest = 2 * self.parameter_sets * self.dim
+        return self.aggregator == "mean" and (self.samplings > 1 or self.feature_width > widest)
 
     def _make_attention(self) -> BiAttention | None:
         return None
@@ -161,7 +172,7 @@ class DualEncoder(keras.Model):
         )
         encoded = self.encode(graph, roots, samplings_of_roots, key)
         width = max(count, self.parameter_sets)
-        flat = tf.gather(encoded, tf.reshape(position, [-1]))
+        flat = gather_rows(encoded, tf.reshape(position, [-1]))
         return tf.reshape(flat, tf.concat([shape, [width, self.dim]], 0))
 
     def encode(
@@ -171,7 +182,12 @@ class DualEncoder(keras.Model):
         trees = sample_neighborhood(graph, roots, samplings, self.fanouts, key)
         nodes = [trees.nodes, *(tf.reshape(c, [-1]) for c in trees.child_nodes)]
         sizes = [tf.size(n) for n in nodes]
-        features, index = graph.features.compact(tf.concat(nodes, 0))
+        every = tf.concat(nodes, 0)
+        if self.aggregator == "mean" and not self.sagb.project_first:
+            features, index = graph.features.compact(every)
+        else:
+            distinct, index = tf.unique(every)
+            features = graph.features.lookup(distinct)
         self_index, *child_index = tf.split(index, sizes)
         return self(
             TreeInputs(
@@ -192,7 +208,7 @@ class DualEncoder(keras.Model):
         # Distinct rows travel and are updated once, however often a node stands in the trees.
         distinct, position = tf.unique(nodes)
         rows = distinct if graph.bias_rows is None else graph.bias_rows.lookup(distinct)
-        return tf.gather(self.bias(rows), position)
+        return gather_rows(self.bias(rows), position)
 
     # --- from candidates to embeddings -------------------------------------------------------
 
@@ -200,7 +216,7 @@ class DualEncoder(keras.Model):
         """Algorithm 2: dual representations of candidates `[pairs, K, dim]`."""
         if self.attention is None:
             ones = tf.ones([tf.shape(nodes)[0], 1, 1], nodes.dtype)
-            pair = DualPair(nodes[:, 0], partners[:, 0], ones)
+            pair = DualPair(tf.squeeze(nodes, 1), tf.squeeze(partners, 1), ones)
         else:
             pair = self.attention(nodes, partners)
         return DualPair(self._output(pair.nodes), self._output(pair.partners), pair.attention)
@@ -253,14 +269,17 @@ class DualEncoder(keras.Model):
 
         width = max(self.samplings, self.parameter_sets)
         positive_index, negative_index = tf.split(position, [2 * pairs * self.samplings, count])
-        candidates = tf.reshape(tf.gather(encoded, positive_index), [2, pairs, width, self.dim])
+        of_nodes, of_partners = (
+            tf.reshape(gather_rows(encoded, index), [pairs, width, self.dim])
+            for index in tf.split(positive_index, 2)
+        )
         negative_shape = tf.concat([tf.shape(negatives), [self.parameter_sets, self.dim]], 0)
-        others = tf.reshape(tf.gather(encoded, negative_index), negative_shape)
+        others = tf.reshape(gather_rows(encoded, negative_index), negative_shape)
         others.set_shape([*negatives.shape, self.parameter_sets, self.dim])
-        dual = self.dual(candidates[0], candidates[1])
+        dual = self.dual(of_nodes, of_partners)
         return PairScores(
             tf.reduce_sum(dual.nodes * dual.partners, axis=-1),
-            self.negative_affinities(candidates[0], dual, others),
+            self.negative_affinities(of_nodes, dual, others),
             dual,
         )
 

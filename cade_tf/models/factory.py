@@ -12,7 +12,12 @@ MODEL_CLASSES: dict[str, type[DualEncoder]] = {
 
 
 def make_model(
-    options: ModelOptions, *, feature_width: int, num_known: int, seed: int = 0
+    options: ModelOptions,
+    *,
+    feature_width: int,
+    num_known: int,
+    seed: int = 0,
+    dtype: str = "float32",
 ) -> DualEncoder:
     """The model that some options describe, built.
 
@@ -21,6 +26,7 @@ def make_model(
         feature_width: Width of the scaled features.
         num_known: Nodes of the training graph.
         seed: Seed of the initial weights.
+        dtype: Keras' policy of the arithmetic, as "mixed_bfloat16".
     """
     model = MODEL_CLASSES[options.model](
         feature_width=feature_width,
@@ -36,6 +42,7 @@ def make_model(
         attention_temperature=options.attention_temperature,
         global_bias=options.global_bias if options.model != "graphsage" else False,
         seed=seed,
+        dtype=dtype,
     )
     model.build()
     return model
