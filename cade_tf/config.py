@@ -130,6 +130,7 @@ class TrainingOptions(Options):
     """Training."""
 
     steps: int = option(400, "Training steps.", minimum=0)
+    epochs: int = option(0, "Passes over all walks, instead of --steps; 0 counts steps.", minimum=0)
     batch_size: int = option(512, "Positive pairs a step.", minimum=1)
     walks_per_node: int = option(100, "Random walks from each node in one epoch.", minimum=1)
     walk_length: int = option(
@@ -154,17 +155,81 @@ class TrainingOptions(Options):
         1.0, "Dot products are divided by this in the loss (paper: 1).", positive=True
     )
     learning_rate: float = option(3e-4, "Learning rate of Adam (paper: 1e-4).", positive=True)
+    schedule: str = option(
+        "constant",
+        "Learning rate after the warm-up: constant, or cosine (falls to zero at the last step).",
+        choices=("constant", "cosine"),
+    )
+    warmup_steps: int = option(
+        0, "Steps in which the learning rate rises linearly from zero.", minimum=0
+    )
     clip_value: float = option(
         5.0, "Gradients are clipped to plus or minus this; 0 does not clip.", minimum=0.0
     )
-    checkpoint_every: int = option(
-        500, "Steps between checkpoints; the last step is always saved.", minimum=1
+    clip_norm: float = option(
+        0.0,
+        "Gradients are scaled down to this joint length where they exceed it; 0 does not clip.",
+        minimum=0.0,
+    )
+    weight_decay: float = option(
+        0.0, "Share of the weights, times the learning rate, that a step takes away.", minimum=0.0
+    )
+    bias_learning_rate: float = option(
+        1.0, "Learning rate of the global bias, as a multiple of --learning_rate.", minimum=0.0
+    )
+    bias_weight_decay: float = option(
+        0.0, "As --weight_decay, for the rows of the global bias that a step reads.", minimum=0.0
     )
     seed: int = option(
         0,
         "Seed of weights, walks, neighbours and negatives.",
         minimum=0,
         maximum=LARGEST_SEED,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ValidationOptions(Options):
+    """Validation and early stopping."""
+
+    validate_every: int = option(
+        0,
+        "Steps between validations; training then does not see the validation nodes. 0: never.",
+        minimum=0,
+    )
+    stop_on: str = option(
+        "none",
+        "Validation score that ends training when it no longer rises, and whose best weights are "
+        "kept: mrr (rank of a node's partner among negatives), probe (micro-F1 of labels), none.",
+        choices=("none", "mrr", "probe"),
+    )
+    patience: int = option(
+        5, "Validations without a better score before training stops.", minimum=1
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.stop_on != "none" and not self.validate_every:
+            raise InputError(
+                "stop_on", "--validate_every above 0 beside it", "0", "Say how often to validate."
+            )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DeviceOptions(Options):
+    """Devices."""
+
+    precision: str = option(
+        "float32",
+        "Arithmetic of the model; float16 scales its loss against underflow. Weights and the "
+        "global bias are always float32.",
+        choices=("float32", "bfloat16", "float16"),
+    )
+    strategy: str = option(
+        "none",
+        "How a step is shared: none (one device), mirrored (all GPUs of this machine), "
+        "multi_worker (the machines that TF_CONFIG names, with a shared --run_dir).",
+        choices=("none", "mirrored", "multi_worker"),
     )
 
 
@@ -182,7 +247,39 @@ class EmbeddingOptions(Options):
 class RunOptions(Options):
     """Run."""
 
-    run_dir: str | None = option(None, "Folder of the run. Default: runs/<data>-<model>.")
+    run_dir: str | None = option(
+        None, "Folder of the run; a run found there is continued. Default: runs/<data>-<model>."
+    )
+    fresh: bool = option(
+        False, "Start anew: a run found in --run_dir is moved aside instead of being continued."
+    )
+    checkpoint_every: int = option(
+        500, "Steps between checkpoints; the last step is always saved.", minimum=1
+    )
+    checkpoint_minutes: float = option(
+        10.0,
+        "Minutes after which a checkpoint is due even before --checkpoint_every.",
+        positive=True,
+    )
+    keep_checkpoints: int = option(
+        3, "Newest checkpoints that are kept; that of the best validation is kept too.", minimum=1
+    )
+    summary_every: int = option(
+        20, "Steps between TensorBoard's scalars; 0 writes no events at all.", minimum=0
+    )
+    detail_every: int = option(
+        500,
+        "Steps between histograms, attention images and collapse measures in TensorBoard; 0: none.",
+        minimum=0,
+    )
+    progress_seconds: float = option(
+        30.0, "Seconds between progress lines where the output is not a terminal.", positive=True
+    )
+    verbosity: str = option(
+        "info",
+        "What is told: debug (TensorFlow's own messages too), info, warning, error (no progress).",
+        choices=("debug", "info", "warning", "error"),
+    )
     compare: tuple[str, ...] = option(
         (),
         "Other methods trained on the same split and budget, for the printed table.",
@@ -197,6 +294,8 @@ class Config(
     FeatureOptions,
     ModelOptions,
     TrainingOptions,
+    ValidationOptions,
+    DeviceOptions,
     EmbeddingOptions,
     RunOptions,
 ):

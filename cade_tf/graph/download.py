@@ -50,10 +50,9 @@ def download(
         return targets
     folder.mkdir(parents=True, exist_ok=True)
     part = folder / f".{remote.name}.part"
-    resumed = part.exists()
-    _fetch(remote, part, sleep)
-    if _digest(part) != remote.sha256 and resumed:
-        # The older piece may be of another file; a fresh one decides.
+    pieces = part.exists() + _fetch(remote, part, sleep)
+    if _digest(part) != remote.sha256 and pieces > 1:
+        # The pieces may be of two versions; a download from the start decides.
         part.unlink()
         _fetch(remote, part, sleep)
     received = _digest(part)
@@ -82,15 +81,16 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _fetch(remote: RemoteFile, part: Path, sleep: Callable[[float], None]) -> None:
-    """Appends to `part` until the server has no more."""
-    failures = 0
+def _fetch(remote: RemoteFile, part: Path, sleep: Callable[[float], None]) -> int:
+    """Appends to `part` until the server has no more; returns the number of connections."""
+    failures = connections = 0
     with Progress(f"downloading {remote.name}", None, "bytes") as progress:
         while True:
             before = part.stat().st_size if part.exists() else 0
+            connections += 1
             try:
                 if _continue(remote.address, part, progress):
-                    return
+                    return connections
                 reason = "the connection broke off"
             except urllib.error.HTTPError as error:
                 if error.code < 500 and error.code not in (408, 429):
@@ -126,7 +126,10 @@ def _continue(address: str, part: Path, progress: Progress) -> bool:
             return True
         raise
     with response:
-        resumes = response.status == 206 and _starts_at(response, begin)
+        resumes = response.status == 206
+        if resumes and not _starts_at(response, begin):
+            part.unlink()
+            return False
         if not resumes:
             begin = 0
         announced = response.headers.get("Content-Length")
