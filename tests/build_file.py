@@ -23,7 +23,7 @@ STAGES = (
     "cli",
     "commands",
 )
-FOUNDATION = ("errors", "options", "config", "files")
+FOUNDATION = ("errors", "options", "config", "files", "problems")
 RUNNER = "tests/run_pytest.py"
 HELPERS = "testing"
 BINARY = "cade"

@@ -1,10 +1,9 @@
 """What is in a graph: its numbers as rows of a table, and what a user should know of it."""
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from cade_tf.graph.graph import EdgeReport, Graph
+from cade_tf.graph.graph import EdgeReport, Features, Graph
 from cade_tf.graph.splits import NodeSplit
 
 _SHOWN_CLASSES = 12
@@ -118,7 +117,7 @@ def notes(graph: Graph) -> list[str]:
     if graph.features is None:
         found.append("There are no features; constant 1 and log(1 + degree) take their place.")
     else:
-        found.extend(_feature_notes(graph))
+        found.extend(_feature_notes(graph.features))
     if graph.labels is None:
         found.append("There are no labels; embeddings cannot be scored by classes.")
     elif not graph.is_multilabel:
@@ -132,13 +131,17 @@ def notes(graph: Graph) -> list[str]:
     return found
 
 
-def _feature_notes(graph: Graph) -> list[str]:
-    features = sp.csr_array(graph.features)
+def _feature_notes(features: Features) -> list[str]:
+    if isinstance(features, np.ndarray):
+        used_rows, used_columns = features.any(axis=1), features.any(axis=0)
+    else:
+        used_rows = np.diff(features.indptr) > 0
+        used_columns = np.bincount(features.indices, minlength=features.shape[1]) > 0
     found = []
-    empty = int((np.diff(features.indptr) == 0).sum())
+    empty = int((~used_rows).sum())
     if empty:
         found.append(f"{empty:,} nodes have only zeros as features.")
-    unused = graph.num_features - len(np.unique(features.indices))
+    unused = int((~used_columns).sum())
     if unused:
         found.append(f"{unused:,} features are zero at all nodes.")
     return found
