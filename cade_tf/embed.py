@@ -35,9 +35,10 @@ def run(options: EmbedOptions, words: list[str]) -> int:
     from cade_tf.experiments import single_run
     from cade_tf.graph import loading
     from cade_tf.inference.encoder import Encoder
+    from cade_tf.training import run_folder
 
     run_dir = Path(options.run_dir)
-    config = single_run.read_config(run_dir)
+    config = run_folder.read_config(run_dir)
     encoder = Encoder.load(run_dir / single_run.ENCODER_FOLDER)
     graph = loading.load(_data(options, config))
     embeddings = encoder.embed(

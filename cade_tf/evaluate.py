@@ -41,6 +41,7 @@ def run(options: EvaluateOptions, words: list[str]) -> int:
         raise InputError("arguments", "flags only", " ".join(words), "See cade evaluate --help.")
     from cade_tf.experiments import single_run
     from cade_tf.graph import loading, splits
+    from cade_tf.training import run_folder
 
     if (options.run_dir is None) == (options.embeddings is None):
         raise InputError(
@@ -52,7 +53,7 @@ def run(options: EvaluateOptions, words: list[str]) -> int:
         pictures.require_matplotlib()
     if options.run_dir is not None:
         run_dir = Path(options.run_dir)
-        config = single_run.read_config(run_dir)
+        config = run_folder.read_config(run_dir)
         data_dir = options.data_dir or config.data_dir
         graph = loading.load(config.replace(data_dir=data_dir))
         split = splits.NodeSplit.load(run_dir / single_run.SPLIT_FILE)

@@ -88,11 +88,12 @@ def _guarded(work: Callable[[], int]) -> int:
         # The reader of our output (head, less) went away; that is no mistake.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except OSError as error:
+    except (OSError, FloatingPointError) as error:
         return _fail(error, code=1)
-    except KeyboardInterrupt:
-        print("cade: stopped.", file=sys.stderr)
-        return 130
+    except KeyboardInterrupt as error:
+        # A run that was asked to stop says what it has saved, and by which signal.
+        print(f"cade: {str(error) or 'stopped.'}", file=sys.stderr)
+        return getattr(error, "exit_code", 130)
 
 
 def _prepare_environment() -> None:

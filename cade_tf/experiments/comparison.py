@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from cade_tf.config import Config
-from cade_tf.experiments.single_run import score_embeddings, train_and_evaluate
+from cade_tf.experiments.single_run import score_embeddings, start_fresh, train_and_evaluate
 from cade_tf.graph import loading, splits
 from cade_tf.graph.features import FeatureTransform, node_features
 
@@ -32,16 +32,20 @@ def run_methods(config: Config, run_dir: Path, *, progress: bool = True) -> list
     """Runs the methods to compare with, then the model itself.
 
     The model's run is `run_dir`; each other model's is a folder of its name in it.
+
+    Returns:
+        A row for each method; none for a worker that is not the chief.
     """
+    config = start_fresh(config, run_dir)
     rows = []
     for method in config.compare:
         if method == RAW_FEATURES:
             rows.append(_raw_features(config))
         elif method != config.model:
             single = config.replace(model=method, compare=())
-            rows.append(_model(single, run_dir / method, progress))
-    rows.append(_model(config, run_dir, progress))
-    return rows
+            rows += _model(single, run_dir / method, progress)
+    own = _model(config, run_dir, progress)
+    return [*rows, *own] if own else []
 
 
 def _raw_features(config: Config) -> Row:
@@ -54,9 +58,12 @@ def _raw_features(config: Config) -> Row:
     return Row(RAW_FEATURES, _micro(scores), time.monotonic() - started)
 
 
-def _model(config: Config, run_dir: Path, progress: bool) -> Row:
+def _model(config: Config, run_dir: Path, progress: bool) -> list[Row]:
     result = train_and_evaluate(config, run_dir, progress=progress)
-    return Row(config.model, _micro(result["scores"]), result["total_seconds"], result["warning"])
+    if not result:
+        return []
+    scores, seconds = _micro(result["scores"]), result["total_seconds"]
+    return [Row(config.model, scores, seconds, result["warning"])]
 
 
 def _micro(scores: dict[str, dict[str, float]]) -> dict[str, float]:

@@ -12,18 +12,21 @@ from typing import Any
 import numpy as np
 
 from cade_tf.config import Config
-from cade_tf.errors import InputError
 from cade_tf.evaluation import classification, probes
+from cade_tf.experiments.validation import make_validate
 from cade_tf.files import atomic_write
 from cade_tf.graph import loading, splits
 from cade_tf.graph.graph import Graph
-from cade_tf.training.trainer import train
+from cade_tf.training import devices, projector, run_folder
+from cade_tf.training.summaries import Summaries
+from cade_tf.training.trainer import Trained, train
 
 EMBEDDINGS_FILE = "embeddings.npy"
 NODE_IDS_FILE = "node_ids.txt"
 RESULT_FILE = "result.json"
 SPLIT_FILE = "split.npz"
 ENCODER_FOLDER = "encoder"
+FINAL_SCORES = ("micro_f1", "macro_f1")
 
 
 def train_and_evaluate(config: Config, run_dir: str | Path, *, progress: bool = True) -> dict:
@@ -31,7 +34,8 @@ def train_and_evaluate(config: Config, run_dir: str | Path, *, progress: bool = 
 
     Everything a later command needs is left in the run directory: flags.txt and config.json,
     checkpoints/, TensorBoard events, encoder/, split.npz, embeddings.npy, node_ids.txt and
-    result.json.
+    result.json. A run found there is continued. Of several workers only the chief embeds, scores
+    and writes; the others are done when training is.
 
     Args:
         config: Options.
@@ -39,27 +43,40 @@ def train_and_evaluate(config: Config, run_dir: str | Path, *, progress: bool = 
         progress: Whether to show progress.
 
     Returns:
-        What result.json holds.
+        What result.json holds; nothing for a worker that is not the chief.
     """
     run_dir = Path(run_dir)
     started = time.monotonic()
+    # First of all: TensorFlow wants to know of other workers before it does anything.
+    strategy = devices.make_strategy(config)
+    config = start_fresh(config, run_dir)
     graph = loading.load(config)
     split = splits.node_split(graph, config)
-    write_config(config, run_dir)
+    trained = train(
+        graph.subgraph(split.train if config.validate_every else split.seen),
+        config,
+        run_dir=run_dir,
+        progress=progress,
+        validate=make_validate(graph, split, config) if config.validate_every else None,
+    )
+    if not devices.is_chief(strategy):
+        return {}
     split.save(run_dir / SPLIT_FILE)
-    trained = train(graph.subgraph(split.seen), config, run_dir=run_dir, progress=progress)
     trained.encoder.save(run_dir / ENCODER_FOLDER)
     embedding_started = time.monotonic()
     embeddings = trained.embed(graph, progress=progress)
     embedding_seconds = time.monotonic() - embedding_started
     write_embeddings(run_dir, embeddings, graph.ids)
+    scores = score_embeddings(embeddings, graph, split)
+    _for_tensorboard(run_dir, config, graph, embeddings, scores, trained)
     result = {
         "data": describe(graph, split),
         "metrics": trained.metrics,
-        "scores": score_embeddings(embeddings, graph, split),
+        "scores": scores,
         "warning": trained.warning,
         "seed": config.seed,
         "steps": trained.steps,
+        "best_step": trained.best_step,
         "training_seconds": round(trained.seconds, 3),
         "pairs_per_second": round(
             trained.steps * config.batch_size / max(trained.seconds, 1e-9), 1
@@ -71,6 +88,36 @@ def train_and_evaluate(config: Config, run_dir: str | Path, *, progress: bool = 
     }
     write_json(run_dir / RESULT_FILE, result)
     return result
+
+
+def start_fresh(config: Config, run_dir: Path) -> Config:
+    """Does what --fresh asks for, once: a run in the folder is moved aside.
+
+    Returns:
+        The options without --fresh, as the new run should remember them.
+    """
+    if config.fresh and devices.is_chief(devices.make_strategy(config)):
+        run_folder.set_aside(run_dir)
+    return config.replace(fresh=False)
+
+
+def _for_tensorboard(
+    run_dir: Path,
+    config: Config,
+    graph: Graph,
+    embeddings: np.ndarray,
+    scores: dict[str, dict[str, Any]],
+    trained: Trained,
+) -> None:
+    """The projector's files, and options beside final scores in the HParams table."""
+    if not config.summary_every:
+        return
+    projector.write(run_dir, embeddings, graph, config.seed)
+    final = {f"{probe}_{n}": values[n] for probe, values in scores.items() for n in FINAL_SCORES}
+    final["mrr"] = trained.metrics.get("mrr", 0.0)
+    summaries = Summaries(run_dir)
+    summaries.final(config, final, trained.steps)
+    summaries.close()
 
 
 def score_embeddings(
@@ -98,26 +145,6 @@ def describe(graph: Graph, split: splits.NodeSplit) -> dict[str, Any]:
         "seen": len(split.seen),
         "unseen": len(split.test),
     }
-
-
-def write_config(config: Config, run_dir: Path) -> None:
-    """Writes the options so that the run can be repeated from its directory."""
-    with atomic_write(run_dir / "flags.txt") as file:
-        file.write(config.to_flagfile().encode())
-    with atomic_write(run_dir / "config.json") as file:
-        file.write(config.to_json().encode())
-
-
-def read_config(run_dir: Path) -> Config:
-    """Options of a run.
-
-    Raises:
-        InputError: The folder holds no run.
-    """
-    path = run_dir / "config.json"
-    if not path.is_file():
-        raise InputError(str(run_dir), "a run directory with config.json", "none", "Train first.")
-    return Config.from_json(path.read_text())
 
 
 def write_embeddings(run_dir: Path, embeddings: np.ndarray, ids: np.ndarray) -> None:

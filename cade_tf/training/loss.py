@@ -22,7 +22,12 @@ class LossTerms(NamedTuple):
 
 
 def pair_loss(
-    scores: PairScores, valid: tf.Tensor, *, negative_weight: float, temperature: float
+    scores: PairScores,
+    valid: tf.Tensor,
+    *,
+    negative_weight: float,
+    temperature: float,
+    count: tf.Tensor | None = None,
 ) -> LossTerms:
     """Loss of a batch.
 
@@ -31,17 +36,27 @@ def pair_loss(
         valid: bool [pairs]; pairs that count.
         negative_weight: Factor before the expectation over negatives; the paper's is Q.
         temperature: Affinities are divided by this.
+        count: Valid pairs of the whole step, where this batch is a replica's part of it: the
+            losses of all parts then add up to that of the step.
     """
     positive = tf.nn.softplus(-tf.cast(scores.positive, tf.float32) / temperature)
     expectation = tf.reduce_mean(
         tf.nn.softplus(tf.cast(scores.negative, tf.float32) / temperature), axis=1
     )
-    positive = masked_mean(positive, valid)
-    negative = negative_weight * masked_mean(expectation, valid)
+    positive = masked_mean(positive, valid, count)
+    negative = negative_weight * masked_mean(expectation, valid, count)
     return LossTerms(positive + negative, positive, negative)
 
 
-def masked_mean(values: tf.Tensor, valid: tf.Tensor) -> tf.Tensor:
-    """Mean of the valid entries; 0 where there is none."""
+def masked_mean(values: tf.Tensor, valid: tf.Tensor, count: tf.Tensor | None = None) -> tf.Tensor:
+    """Mean of the valid entries; 0 where there is none.
+
+    Args:
+        values: Numbers.
+        valid: bool, the shape of `values`.
+        count: What the sum is divided by; the number of valid entries by default.
+    """
     weights = tf.cast(valid, values.dtype)
-    return tf.math.divide_no_nan(tf.reduce_sum(values * weights), tf.reduce_sum(weights))
+    if count is None:
+        count = tf.reduce_sum(weights)
+    return tf.math.divide_no_nan(tf.reduce_sum(values * weights), tf.cast(count, values.dtype))

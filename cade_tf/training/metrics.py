@@ -17,22 +17,42 @@ STEP_METRICS = (
 )
 
 
-def step_metrics(scores: PairScores, terms: LossTerms, valid: tf.Tensor) -> tf.Tensor:
-    """The numbers named by `STEP_METRICS`, float32 [7]."""
-    ranks = 1 + tf.reduce_sum(
-        tf.cast(scores.negative > scores.positive[:, None], tf.float32), axis=1
-    )
+def step_metrics(
+    scores: PairScores,
+    terms: LossTerms,
+    valid: tf.Tensor,
+    *,
+    count: tf.Tensor | None = None,
+    replicas: int = 1,
+) -> tf.Tensor:
+    """The numbers named by `STEP_METRICS`, float32 [7].
+
+    Args:
+        scores: Affinities of the batch.
+        terms: Its loss.
+        valid: bool [pairs]; pairs that count.
+        count: Valid pairs of the whole step, where this batch is a replica's part of it.
+        replicas: Parts of the step; the numbers of all parts add up to those of the step, except
+            that the mean cosine is that within the parts.
+    """
     directions = tf.math.l2_normalize(tf.cast(scores.dual.nodes, tf.float32), axis=-1)
     values = (
         terms.total,
         terms.positive,
         terms.negative,
-        masked_mean(tf.cast(scores.positive, tf.float32), valid),
-        masked_mean(tf.reduce_mean(tf.cast(scores.negative, tf.float32), axis=1), valid),
-        masked_mean(1.0 / ranks, valid),
-        _mean_cosine(directions),
+        masked_mean(tf.cast(scores.positive, tf.float32), valid, count),
+        masked_mean(tf.reduce_mean(tf.cast(scores.negative, tf.float32), axis=1), valid, count),
+        masked_mean(reciprocal_ranks(scores), valid, count),
+        _mean_cosine(directions) / replicas,
     )
     return tf.stack(values)
+
+
+def reciprocal_ranks(scores: PairScores) -> tf.Tensor:
+    """One over the place of each positive affinity among the negative ones, float32 [pairs]."""
+    # A tie counts against the positive: else a model that gives one score to all looked perfect.
+    above = tf.cast(scores.negative >= scores.positive[:, None], tf.float32)
+    return 1.0 / (1.0 + tf.reduce_sum(above, axis=1))
 
 
 def _mean_cosine(directions: tf.Tensor) -> tf.Tensor:

@@ -2,6 +2,8 @@
 
 import tensorflow as tf
 
+from cade_tf.training.adam import EPSILON
+
 
 class RowSparseAdam(tf.Module):
     """Adam for a table of which a step reads few rows.
@@ -14,6 +16,8 @@ class RowSparseAdam(tf.Module):
         beta_1: Decay of the first moment.
         beta_2: Decay of the second moment.
         epsilon: Added to the root of the second moment.
+        weight_decay: Share of a row, times the learning rate, that a step that reads it takes
+            away.
 
     Example:
 
@@ -30,13 +34,15 @@ class RowSparseAdam(tf.Module):
         *,
         beta_1: float = 0.9,
         beta_2: float = 0.999,
-        epsilon: float = 1e-8,
+        epsilon: float = EPSILON,
+        weight_decay: float = 0.0,
     ) -> None:
         super().__init__(name="row_sparse_adam")
         self.table = table
         self.beta_1 = beta_1
         self.beta_2 = beta_2
         self.epsilon = epsilon
+        self.weight_decay = weight_decay
         self.first = tf.Variable(tf.zeros_like(table), trainable=False, name="first")
         self.second = tf.Variable(tf.zeros_like(table), trainable=False, name="second")
 
@@ -58,21 +64,52 @@ class RowSparseAdam(tf.Module):
             step: Number of this step, from 1.
             clip_value: Gradients of a row are clipped to plus or minus this; 0 does not clip.
         """
-        distinct, position = tf.unique(rows)
-        gradients = tf.math.unsorted_segment_sum(gradients, position, tf.size(distinct))
+        rows, gradients = distinct_rows(rows, gradients)
         if clip_value > 0:
             gradients = tf.clip_by_value(gradients, -clip_value, clip_value)
+        self.apply_distinct(rows, gradients, learning_rate=learning_rate, step=step)
+
+    def apply_distinct(
+        self,
+        rows: tf.Tensor,
+        gradients: tf.Tensor,
+        *,
+        learning_rate: tf.Tensor | float,
+        step: tf.Tensor | int,
+    ) -> None:
+        """As `apply`, for rows none of which is repeated."""
         step = tf.cast(step, tf.float32)
-        rate = (
-            tf.cast(learning_rate, tf.float32)
-            * tf.sqrt(1.0 - self.beta_2**step)
-            / (1.0 - self.beta_1**step)
+        rate = tf.cast(learning_rate, tf.float32)
+        corrected = rate * tf.sqrt(1.0 - self.beta_2**step) / (1.0 - self.beta_1**step)
+        tf.distribute.get_strategy().extended.update(
+            self.table,
+            self._update,
+            args=(self.first, self.second, rows, gradients, rate, corrected),
         )
-        first = self.beta_1 * tf.gather(self.first, distinct) + (1 - self.beta_1) * gradients
-        second = self.beta_2 * tf.gather(self.second, distinct) + (1 - self.beta_2) * tf.square(
+
+    def _update(
+        self,
+        table: tf.Variable,
+        first: tf.Variable,
+        second: tf.Variable,
+        rows: tf.Tensor,
+        gradients: tf.Tensor,
+        rate: tf.Tensor,
+        corrected: tf.Tensor,
+    ) -> None:
+        first_moment = self.beta_1 * tf.gather(first, rows) + (1 - self.beta_1) * gradients
+        second_moment = self.beta_2 * tf.gather(second, rows) + (1 - self.beta_2) * tf.square(
             gradients
         )
-        change = rate * first / (tf.sqrt(second) + self.epsilon)
-        self.first.scatter_update(tf.IndexedSlices(first, distinct))
-        self.second.scatter_update(tf.IndexedSlices(second, distinct))
-        self.table.scatter_sub(tf.IndexedSlices(change, distinct))
+        change = corrected * first_moment / (tf.sqrt(second_moment) + self.epsilon)
+        if self.weight_decay:
+            change += rate * self.weight_decay * tf.gather(table, rows)
+        first.scatter_update(tf.IndexedSlices(first_moment, rows))
+        second.scatter_update(tf.IndexedSlices(second_moment, rows))
+        table.scatter_sub(tf.IndexedSlices(change, rows))
+
+
+def distinct_rows(rows: tf.Tensor, gradients: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Adds up the gradients of each row; a row then stands once."""
+    distinct, position = tf.unique(rows)
+    return distinct, tf.math.unsorted_segment_sum(gradients, position, tf.size(distinct))

@@ -1,27 +1,46 @@
 """The inner loop: walks, negatives, trees, forward, backward and update in one tf.function."""
 
-import keras
+from typing import NamedTuple
+
 import tensorflow as tf
 
 from cade_tf.config import TrainingOptions
-from cade_tf.models.dual_encoder import DualEncoder
+from cade_tf.errors import InputError
+from cade_tf.models.dual_encoder import DualEncoder, PairScores
 from cade_tf.sampling import random
 from cade_tf.sampling.graph_tables import GraphTables
 from cade_tf.sampling.negatives import draw_negatives
 from cade_tf.sampling.walks import PairStream
+from cade_tf.training import gradients, schedules
+from cade_tf.training.adam import Adam
 from cade_tf.training.loss import pair_loss
 from cade_tf.training.metrics import STEP_METRICS, step_metrics
 from cade_tf.training.row_sparse_adam import RowSparseAdam
 
-# TensorFlow 1's and GraphSAGE's value; Keras defaults to 1e-7.
-ADAM_EPSILON = 1e-8
+SMALLEST_SCALE = 1.0
+"""A float16 run whose gradients overflow at this loss scale is lost."""
+
+LOOK_PAIRS = 256
+
+_FINE = -1
+
+
+class _Outcome(NamedTuple):
+    """What the replicas agree on after the backward pass."""
+
+    gradients: gradients.Gradients
+    squares: tf.Tensor
+    terms: tf.Tensor
+    metrics: tf.Tensor
 
 
 class TrainingStep(tf.Module):
     """Everything that happens in a step, and the state that it changes.
 
     All randomness is a function of the seed and of `step`, so restoring the variables of this
-    module continues a run exactly.
+    module continues a run exactly. Made in the scope of a `tf.distribute` strategy, it shares each
+    step among the replicas: every replica draws its part of the pairs and all draw the same
+    negatives, so that the number of replicas changes nothing but rounding.
 
     Args:
         model: The model, built.
@@ -32,6 +51,11 @@ class TrainingStep(tf.Module):
         step: Steps done, an int64 variable.
         optimizer: Adam of the dense weights.
         bias_optimizer: Row-sparse Adam of the global bias, or None.
+        gradient_norm: Joint length of the last step's gradients, before clipping.
+        last: Steps of the whole run.
+
+    Raises:
+        InputError: The batch cannot be divided among the replicas.
     """
 
     def __init__(self, model: DualEncoder, graph: GraphTables, options: TrainingOptions) -> None:
@@ -39,70 +63,175 @@ class TrainingStep(tf.Module):
         self.model = model
         self.graph = graph
         self.options = options
+        self.strategy = tf.distribute.get_strategy()
+        self.replicas = self.strategy.num_replicas_in_sync
+        if options.batch_size % self.replicas:
+            raise InputError(
+                "batch_size",
+                f"a multiple of the {self.replicas} replicas",
+                options.batch_size,
+                "Change it.",
+            )
         self.pairs = PairStream(
             walks_per_node=options.walks_per_node,
             length=options.walk_length,
             seed=options.seed,
             together=options.pair_order == "walk",
         )
+        self.last = schedules.total_steps(options, self.pairs.epoch_pairs(graph))
         self.step = tf.Variable(0, dtype=tf.int64, trainable=False, name="step")
-        self.bias_optimizer: RowSparseAdam | None = None
-        bias = []
-        if model.bias is not None:
-            bias = [model.bias.table]
-            self.bias_optimizer = RowSparseAdam(model.bias.table.value, epsilon=ADAM_EPSILON)
-        self.dense_weights = [w for w in model.trainable_variables if not any(w is b for b in bias)]
-        self.optimizer = keras.optimizers.Adam(
-            options.learning_rate,
-            epsilon=ADAM_EPSILON,
-            clipvalue=options.clip_value or None,
+        self.gradient_norm = tf.Variable(0.0, trainable=False, name="gradient_norm")
+        # Number of the term or gradient that was not finite.
+        self._fault = tf.Variable(_FINE, trainable=False, name="fault")
+        bias = model.bias.table if model.bias is not None else None
+        self.dense_weights = [w for w in model.trainable_variables if w is not bias]
+        self.optimizer = Adam(
+            [w.value for w in self.dense_weights], weight_decay=options.weight_decay
         )
-        self.optimizer.build(self.dense_weights)
+        self.bias_optimizer: RowSparseAdam | None = None
+        if bias is not None:
+            self.bias_optimizer = RowSparseAdam(bias.value, weight_decay=options.bias_weight_decay)
+        self.loss_scale: gradients.LossScale | None = None
+        if model.compute_dtype == "float16":
+            self.loss_scale = gradients.LossScale()
+        names = [w.path for w in self.dense_weights] + ([bias.path] if bias is not None else [])
+        self._checked = ["positive_loss", "negative_loss", *(f"gradient of {n}" for n in names)]
 
     @tf.function(reduce_retracing=True)
     def run(self, count: tf.Tensor) -> tf.Tensor:
-        """Does `count` steps; returns the mean of their `STEP_METRICS`."""
-        total = tf.zeros([len(STEP_METRICS)])
-        for _ in tf.range(count):
-            total += self._one()
-        return total / tf.cast(tf.maximum(count, 1), tf.float32)
+        """Does `count` steps; returns the mean of their `STEP_METRICS`.
 
-    def _one(self) -> tf.Tensor:
-        options = self.options
-        pairs = self.pairs.draw(self.graph, self.step * options.batch_size, options.batch_size)
-        negatives = self._draw_negatives()
-        key = random.make_key(options.seed, random.Stream.NEIGHBOR, self.step)
+        A step that meets a number that is not finite changes nothing, and is the last: see
+        `fault`. With several replicas `count` must be 1: see `advance`.
+        """
+        total = tf.zeros([len(STEP_METRICS)])
+        done = tf.constant(0)
+        while tf.logical_and(done < count, tf.equal(self._fault, _FINE)):
+            fine, metrics = self._one()
+            total += tf.where(fine, metrics, tf.zeros_like(metrics))
+            done += tf.cast(fine, tf.int32)
+        return total / tf.cast(tf.maximum(done, 1), tf.float32)
+
+    def advance(self, count: int) -> tf.Tensor:
+        """As `run`, for any number of replicas.
+
+        Collectives of a compiled loop must have the same shapes in every turn, which the rows of
+        the global bias have not; so several replicas are called step by step.
+        """
+        if self.replicas == 1:
+            return self.run(tf.constant(count))
+        one = tf.constant(1)
+        done: list[tf.Tensor] = []
+        while len(done) < count and self.fault() is None:
+            done.append(self.run(one))
+        finished = done if self.fault() is None else done[:-1]
+        return tf.reduce_mean(finished, axis=0) if finished else tf.zeros([len(STEP_METRICS)])
+
+    def fault(self) -> str | None:
+        """What was not finite in the step that ended `run` early; None if all was well."""
+        number = int(self._fault.numpy())
+        return None if number == _FINE else self._checked[number]
+
+    def learning_rate(self) -> tf.Tensor:
+        """Learning rate of the next step."""
+        return schedules.learning_rate(self.options, self.step, self.last)
+
+    def look(self) -> PairScores:
+        """The forward pass of some pairs of the next step, for whoever wants to see inside.
+
+        Not compiled: for the few times it is called, that would take longer than it saves.
+        """
+        return self._scores(0, min(self.options.batch_size, LOOK_PAIRS))[0]
+
+    # --- one step ----------------------------------------------------------------------------
+
+    def _one(self) -> tuple[tf.Tensor, tf.Tensor]:
+        outcome = self.strategy.run(self._backward)
+        squares, terms, metrics = (
+            self.strategy.experimental_local_results(value)[0]
+            for value in (outcome.squares, outcome.terms, outcome.metrics)
+        )
+        term_ok = tf.math.is_finite(terms)
+        gradient_ok = tf.math.is_finite(squares)
+        fine = tf.reduce_all(term_ok)
+        updates = tf.reduce_all(gradient_ok)
+        if self.loss_scale is None:
+            fine = tf.logical_and(fine, updates)
+        else:
+            # Overflow is part of the plan: the update is left out and the scale lowered.
+            lost = tf.logical_and(~updates, self.loss_scale.value <= SMALLEST_SCALE)
+            fine = tf.logical_and(fine, ~lost)
+            self.loss_scale.update(updates)
+        if fine:
+            rate = self.learning_rate()
+            self.step.assign_add(1)
+            self.gradient_norm.assign(tf.sqrt(tf.reduce_sum(squares)))
+            if updates:
+                self._update(outcome.gradients, rate)
+        else:
+            checks = tf.concat([term_ok, gradient_ok], 0)
+            self._fault.assign(tf.cast(tf.argmin(tf.cast(checks, tf.int32)), tf.int32))
+        return fine, metrics
+
+    def _backward(self) -> _Outcome:
+        """Gradients of the step, the same on every replica."""
+        options, context = self.options, tf.distribute.get_replica_context()
+        part = options.batch_size // self.replicas
+        first = context.replica_id_in_sync_group * part
         sources = [w.value for w in self.dense_weights]
+        dense = len(sources)
         if self.model.bias is not None:
             sources.append(self.model.bias.table.value)
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(sources)
-            scores = self.model.score_pairs(self.graph, pairs.nodes, pairs.partners, negatives, key)
+            scores, valid = self._scores(first, part)
+            count = None
+            if self.replicas > 1:
+                own = tf.reduce_sum(tf.cast(valid, tf.float32))
+                count = context.all_reduce(tf.distribute.ReduceOp.SUM, own)
             terms = pair_loss(
                 scores,
-                pairs.valid,
+                valid,
                 negative_weight=options.negative_weight,
                 temperature=options.temperature,
+                count=count,
             )
-        self._update(tape.gradient(terms.total, sources))
-        return step_metrics(scores, terms, pairs.valid)
+            loss = terms.total
+            if self.loss_scale is not None:
+                loss *= self.loss_scale.value
+        summed = gradients.add_up(tape.gradient(loss, sources), dense)
+        if self.loss_scale is not None:
+            inverse = 1.0 / self.loss_scale.value
+            summed = summed.map(lambda g: g * inverse)
+        metrics = step_metrics(scores, terms, valid, count=count, replicas=self.replicas)
+        numbers = tf.concat([metrics, [terms.positive, terms.negative]], 0)
+        if self.replicas > 1:
+            numbers = context.all_reduce(tf.distribute.ReduceOp.SUM, numbers)
+        squares = gradients.lengths(summed)
+        summed = gradients.clip(
+            summed, tf.sqrt(tf.reduce_sum(squares)), options.clip_value, options.clip_norm
+        )
+        return _Outcome(summed, squares, numbers[-2:], numbers[:-2])
 
-    def _draw_negatives(self) -> tf.Tensor:
+    def _scores(self, first: tf.Tensor | int, count: int) -> tuple[PairScores, tf.Tensor]:
+        """Scores of pairs first..first+count-1 of the step's batch, and which of them count."""
         options = self.options
+        start = self.step * options.batch_size + tf.cast(first, tf.int64)
+        pairs = self.pairs.draw(self.graph, start, count)
         key = random.make_key(options.seed, random.Stream.NEGATIVE, self.step)
         if options.negative_sharing == "pair":
-            key = random.fold_in(key, tf.range(options.batch_size))
-        return draw_negatives(self.graph, key, options.negatives)
+            key = random.fold_in(key, tf.range(count) + tf.cast(first, tf.int32))
+        negatives = draw_negatives(self.graph, key, options.negatives)
+        key = random.make_key(options.seed, random.Stream.NEIGHBOR, self.step)
+        scores = self.model.score_pairs(self.graph, pairs.nodes, pairs.partners, negatives, key)
+        return scores, pairs.valid
 
-    def _update(self, gradients: list[tf.Tensor | tf.IndexedSlices]) -> None:
-        self.step.assign_add(1)
+    def _update(self, summed: gradients.Gradients, rate: tf.Tensor) -> None:
+        self.optimizer.apply(summed.dense, learning_rate=rate, step=self.step)
         if self.bias_optimizer is not None:
-            slices = gradients.pop()
-            self.bias_optimizer.apply(
-                slices.indices,
-                slices.values,
-                learning_rate=self.optimizer.learning_rate,
+            self.bias_optimizer.apply_distinct(
+                summed.rows,
+                summed.values,
+                learning_rate=rate * self.options.bias_learning_rate,
                 step=self.step,
-                clip_value=self.options.clip_value,
             )
-        self.optimizer.apply(gradients, self.dense_weights)

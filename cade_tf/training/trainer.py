@@ -1,14 +1,11 @@
-"""The outer loop: tables, model, checkpoints, summaries, progress."""
+"""From a graph and options to a trained encoder."""
 
 import dataclasses
 import logging
-import time
 from pathlib import Path
 
 import numpy as np
-import tensorflow as tf
 
-from cade_tf.cli.progress import Progress
 from cade_tf.config import Config
 from cade_tf.errors import InputError
 from cade_tf.graph.features import node_features
@@ -16,11 +13,10 @@ from cade_tf.graph.graph import Graph
 from cade_tf.inference.encoder import Encoder, fit_transform
 from cade_tf.models.factory import make_model
 from cade_tf.sampling.graph_tables import make_graph_tables
-from cade_tf.training.metrics import STEP_METRICS, collapse_warning
+from cade_tf.training import devices, run_folder
+from cade_tf.training.loop import Loop, Validate
+from cade_tf.training.metrics import collapse_warning
 from cade_tf.training.step import TrainingStep
-
-STEPS_PER_CALL = 10
-KEPT_CHECKPOINTS = 3
 
 _log = logging.getLogger(__name__)
 
@@ -33,9 +29,10 @@ class Trained:
         encoder: The trained encoder.
         config: Options of the run.
         metrics: Means of the last steps.
-        steps: Steps done in this process.
+        steps: Steps done, those before a run was resumed included.
         seconds: Time of those steps, without preparation.
         warning: What is wrong with the run, if it collapsed.
+        best_step: Step whose weights the encoder has, where validation chose one.
     """
 
     encoder: Encoder
@@ -44,6 +41,7 @@ class Trained:
     steps: int
     seconds: float
     warning: str | None
+    best_step: int | None = None
 
     def embed(
         self,
@@ -64,7 +62,12 @@ class Trained:
 
 
 def train(
-    graph: Graph, config: Config, *, run_dir: str | Path | None = None, progress: bool = True
+    graph: Graph,
+    config: Config,
+    *,
+    run_dir: str | Path | None = None,
+    progress: bool = True,
+    validate: Validate | None = None,
 ) -> Trained:
     """Trains an encoder on a graph, unsupervised.
 
@@ -74,12 +77,16 @@ def train(
         run_dir: Where checkpoints and TensorBoard events go; a run found there is continued.
             None keeps nothing.
         progress: Whether to show progress.
+        validate: Scores an encoder after some step, by name; higher is better. Called every
+            `config.validate_every` steps, for TensorBoard and for `config.stop_on`.
 
     Returns:
         The trained encoder and what there is to say about the run.
 
     Raises:
-        InputError: The graph has no edge to learn from.
+        InputError: The graph has no edge to learn from, or the folder holds another run.
+        RunStopped: A signal asked for an end; the state is saved.
+        FloatingPointError: A number was not finite; the state before it is saved.
 
     Example:
 
@@ -88,88 +95,41 @@ def train(
     >>> train(graph, config, progress=False).embed(graph, progress=False).shape
     (3, 8)
     """
-    if not graph.num_edges and config.steps:
+    if not graph.num_edges and (config.steps or config.epochs):
         raise InputError("graph", "at least one edge between training nodes", "none", "Add edges.")
+    strategy = devices.make_strategy(config)
+    folder = None if run_dir is None else Path(run_dir)
+    if folder is not None and devices.is_chief(strategy):
+        run_folder.prepare(folder, config, graph)
     transform = fit_transform(graph, config, config.seed)
     features = transform.apply(node_features(graph))
-    model = make_model(
-        config,
-        feature_width=features.shape[1],
-        num_known=graph.num_nodes,
-        seed=config.seed,
-    )
     tables = make_graph_tables(graph, features)
-    step = TrainingStep(model, tables, config)
-    metrics, steps, seconds = _run_steps(step, config, run_dir, progress)
+    with strategy.scope():
+        model = make_model(
+            config,
+            feature_width=features.shape[1],
+            num_known=graph.num_nodes,
+            seed=config.seed,
+            dtype=devices.POLICIES[config.precision],
+        )
+        step = TrainingStep(model, tables, config)
     encoder = Encoder(
         model=model,
         transform=transform,
         known_ids=graph.ids,
         walk_length=config.walk_length,
-        feature_names=graph.feature_names,
-        structural=not graph.num_features,
     )
-    warning = collapse_warning(metrics) if metrics else None
+    loop = Loop(step, encoder, config, run_dir=folder, validate=validate, progress=progress)
+    end = loop.run()
+    warning = collapse_warning(end.metrics) if end.metrics else None
     if warning:
         _log.warning("The run has collapsed: %s.", warning)
     return Trained(
         encoder=encoder,
         config=config,
-        metrics=metrics,
-        steps=steps,
-        seconds=seconds,
+        metrics=end.metrics,
+        steps=end.steps,
+        seconds=end.seconds,
         warning=warning,
+        best_step=end.best_step,
     )
-
-
-def _run_steps(
-    step: TrainingStep, config: Config, run_dir: str | Path | None, progress: bool
-) -> tuple[dict[str, float], int, float]:
-    """Continues up to `config.steps`; returns the last metrics, steps done and seconds."""
-    keeper = _Keeper(step, Path(run_dir), config) if run_dir is not None else None
-    first = int(step.step.numpy())
-    metrics: dict[str, float] = {}
-    started = time.monotonic()
-    with Progress("training", config.steps, "steps", quiet=not progress) as bar:
-        bar.start_at(first)
-        done = first
-        while done < config.steps:
-            count = min(STEPS_PER_CALL - done % STEPS_PER_CALL, config.steps - done)
-            values = step.run(tf.constant(count)).numpy()
-            done += count
-            metrics = dict(zip(STEP_METRICS, map(float, values), strict=True))
-            if not np.isfinite(values).all():
-                raise FloatingPointError(f"The loss is not finite at step {done}: {metrics}")
-            if keeper:
-                keeper.after(done, metrics)
-            bar.advance(count, f"loss {metrics['loss']:.3f}  MRR {metrics['mrr']:.3f}")
-    return metrics, done - first, time.monotonic() - started
-
-
-class _Keeper:
-    """Checkpoints and TensorBoard events of a run."""
-
-    def __init__(self, step: TrainingStep, run_dir: Path, config: Config) -> None:
-        self.every = config.checkpoint_every
-        self.last = config.steps
-        self.manager = tf.train.CheckpointManager(
-            tf.train.Checkpoint(
-                model=step.model,
-                optimizer=step.optimizer,
-                bias_optimizer=step.bias_optimizer,
-                step=step.step,
-            ),
-            str(run_dir / "checkpoints"),
-            max_to_keep=KEPT_CHECKPOINTS,
-        )
-        self.manager.restore_or_initialize()
-        self.writer = tf.summary.create_file_writer(str(run_dir))
-
-    def after(self, done: int, metrics: dict[str, float]) -> None:
-        """Writes what is due after a step."""
-        with self.writer.as_default(step=done):
-            for name, value in metrics.items():
-                tf.summary.scalar(f"train/{name}", value)
-        if done % self.every < STEPS_PER_CALL or done == self.last:
-            self.manager.save(checkpoint_number=done)
-            self.writer.flush()

@@ -1,0 +1,207 @@
+"""Checkpoints that survive a kill, a full disk and a damaged file."""
+
+import contextlib
+import errno
+import logging
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from cade_tf.errors import InputError
+
+PREFIX = "step"
+BEST_FOLDER = "best"
+
+_log = logging.getLogger(__name__)
+_UNREADABLE = (tf.errors.OpError, ValueError, AssertionError, UnicodeDecodeError)
+
+
+class Checkpoints:
+    """The newest checkpoints of a run, and that of its best step.
+
+    TensorFlow writes a checkpoint under a temporary name first, so a kill leaves either a complete
+    one or none; each tensor carries a checksum, so damage is noticed when it is read.
+
+    Args:
+        folder: Where they are kept.
+        state: What a run consists of, by name: models, optimisers, variables.
+        model: The part of it that the best step is about.
+        keep: How many of the newest are kept.
+        writes: Whether this process may write; of several workers only the chief may.
+
+    Example:
+
+    >>> import tempfile
+    >>> counter = tf.Variable(7)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     checkpoints = Checkpoints(Path(folder), {"counter": counter}, counter, keep=2)
+    ...     checkpoints.save(7)
+    ...     _ = counter.assign(0)
+    ...     checkpoints.restore(), int(counter.numpy())
+    (7, 7)
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        state: Mapping[str, Any],
+        model: Any,
+        *,
+        keep: int,
+        writes: bool = True,
+    ) -> None:
+        self.folder = folder
+        self.writes = writes
+        if writes and folder.is_dir():
+            _sweep(folder)
+            _list_anew(folder)
+        self._checkpoint = tf.train.Checkpoint(**state)
+        self._manager = tf.train.CheckpointManager(
+            self._checkpoint, str(folder), max_to_keep=keep, checkpoint_name=PREFIX
+        )
+        self._best = tf.train.Checkpoint(model=model)
+        self._best_manager = tf.train.CheckpointManager(
+            self._best, str(folder / BEST_FOLDER), max_to_keep=1, checkpoint_name=PREFIX
+        )
+
+    def restore(self) -> int | None:
+        """Reads the newest checkpoint that is whole.
+
+        Returns:
+            Its step; None where there is no checkpoint at all.
+
+        Raises:
+            InputError: There are checkpoints, but none can be read.
+        """
+        paths = saved(self.folder)
+        for path in reversed(paths):
+            try:
+                self._checkpoint.restore(str(path)).assert_consumed()
+            except _UNREADABLE as error:
+                _log.warning(
+                    "The checkpoint %s is damaged (%s); trying the one before it.",
+                    path,
+                    str(error).strip().splitlines()[0][:200],
+                )
+                continue
+            return step_of(path)
+        if not paths:
+            return None
+        raise InputError(
+            str(self.folder),
+            "a checkpoint that can be read",
+            f"{len(paths)} damaged ones",
+            "Start anew with --fresh, or restore the files.",
+        )
+
+    def save(self, step: int) -> None:
+        """Writes a checkpoint, then drops the oldest beyond those kept.
+
+        Raises:
+            OSError: It cannot be written; the earlier ones are as they were.
+        """
+        self._save(self._manager, step)
+
+    def save_best(self, step: int) -> None:
+        """Writes the model of the best step, then drops the one before."""
+        self._save(self._best_manager, step)
+
+    def restore_best(self, step: int) -> None:
+        """Reads the model of the best step back.
+
+        Raises:
+            InputError: It is missing or damaged.
+        """
+        path = self.folder / BEST_FOLDER / f"{PREFIX}-{step}"
+        try:
+            self._best.restore(str(path)).assert_consumed()
+        except _UNREADABLE as error:
+            raise InputError(
+                str(path), "the checkpoint of the best step", error, "Start anew with --fresh."
+            ) from error
+
+    def _save(self, manager: tf.train.CheckpointManager, step: int) -> None:
+        if not self.writes:
+            return
+        try:
+            with writing_to(self.folder):
+                manager.save(checkpoint_number=step)
+                _flush_to_disk(Path(manager.latest_checkpoint))
+        except OSError:
+            _sweep(self.folder)
+            raise
+
+
+def saved(folder: Path) -> list[Path]:
+    """Checkpoints of a folder, oldest first, by the name that TensorFlow gives them."""
+    found = [path.with_suffix("") for path in folder.glob(f"{PREFIX}-*.index")]
+    return sorted((path for path in found if _numbered(path)), key=step_of)
+
+
+def step_of(path: Path) -> int:
+    """Step of a checkpoint."""
+    return int(path.name.removeprefix(f"{PREFIX}-"))
+
+
+def _numbered(path: Path) -> bool:
+    return re.fullmatch(rf"{PREFIX}-\d+", path.name) is not None
+
+
+def _sweep(folder: Path) -> None:
+    """Removes what writes that were killed or failed have left."""
+    incomplete = (
+        data
+        for data in folder.glob("**/*.data-00000-of-00001")
+        if not data.with_suffix(".index").exists()
+    )
+    temporary = (*folder.glob("**/*_temp"), *folder.glob("**/*.tempstate*"))
+    for leftover in (*temporary, *incomplete):
+        if leftover.is_dir():
+            shutil.rmtree(leftover, ignore_errors=True)
+        else:
+            leftover.unlink(missing_ok=True)
+
+
+def _list_anew(folder: Path) -> None:
+    """Rewrites TensorFlow's list of checkpoints from the files that are there.
+
+    A kill between a file and its entry, or a damaged list, must not make a run start over.
+    """
+    paths = [path.name for path in saved(folder)]
+    if paths:
+        tf.train.update_checkpoint_state(str(folder), paths[-1], paths)
+
+
+def _flush_to_disk(path: Path) -> None:
+    """A machine that loses power then loses no checkpoint that was reported as written."""
+    for file in path.parent.glob(f"{path.name}.*"):
+        handle = os.open(file, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+@contextlib.contextmanager
+def writing_to(folder: Path) -> Iterator[None]:
+    """Turns TensorFlow's errors about a disk into the OSError that they are.
+
+    Raises:
+        OSError: Something could not be written to the folder.
+    """
+    try:
+        yield
+    except (tf.errors.ResourceExhaustedError, tf.errors.OutOfRangeError) as error:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder)) from error
+    except (
+        tf.errors.UnknownError,
+        tf.errors.PermissionDeniedError,
+        tf.errors.FailedPreconditionError,
+        tf.errors.NotFoundError,
+    ) as error:
+        raise OSError(f"{folder} cannot be written: {error.message}") from error

@@ -1,0 +1,93 @@
+"""Which devices a run uses, in which arithmetic, and which process may write."""
+
+import functools
+import json
+import os
+
+import tensorflow as tf
+
+from cade_tf.config import DeviceOptions
+from cade_tf.errors import InputError
+
+POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
+"""Keras' name of each --precision; weights stay float32."""
+
+
+def make_strategy(options: DeviceOptions) -> tf.distribute.Strategy:
+    """The strategy in whose scope model and step are made.
+
+    Args:
+        options: `strategy`.
+
+    Returns:
+        One strategy for the whole process, as collectives of two would meet each other.
+
+    Raises:
+        InputError: Several machines are asked for and TF_CONFIG does not name them.
+    """
+    allow_memory_growth()
+    if options.strategy == "multi_worker":
+        _check_cluster()
+    return _strategy(options.strategy)
+
+
+@functools.cache
+def _strategy(name: str) -> tf.distribute.Strategy:
+    if name == "mirrored":
+        devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+        return tf.distribute.MirroredStrategy([device.name for device in devices])
+    if name == "multi_worker":
+        return tf.distribute.MultiWorkerMirroredStrategy()
+    return tf.distribute.get_strategy()
+
+
+def _check_cluster() -> None:
+    text = os.environ.get("TF_CONFIG", "")
+    try:
+        workers = json.loads(text)["cluster"]["worker"]
+        index = json.loads(text)["task"]["index"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            "TF_CONFIG",
+            'an environment variable as {"cluster": {"worker": ["host:port", ...]}, '
+            '"task": {"type": "worker", "index": 0}}',
+            text or "none",
+            "Set it on every machine, or choose another --strategy.",
+        ) from error
+    if not 0 <= index < len(workers):
+        raise InputError(
+            "TF_CONFIG", f"a task index below {len(workers)}", index, "Number the workers from 0."
+        )
+
+
+def allow_memory_growth() -> None:
+    """Lets TensorFlow take GPU memory as it needs it, not all at once."""
+    for device in tf.config.list_physical_devices("GPU"):
+        try:
+            tf.config.experimental.set_memory_growth(device, True)
+        except RuntimeError:
+            # Something has used the device already, with its own setting.
+            return
+
+
+def is_chief(strategy: tf.distribute.Strategy) -> bool:
+    """Whether this process writes files: always, but for all workers except the first."""
+    resolver = strategy.cluster_resolver
+    if resolver is None or resolver.task_id is None:
+        return True
+    return resolver.task_type in (None, "chief") or resolver.task_id == 0
+
+
+def all_equal(strategy: tf.distribute.Strategy, number: int) -> bool:
+    """Whether all workers have the same number here."""
+    if strategy.num_replicas_in_sync == 1:
+        return True
+
+    @tf.function
+    def sums() -> tf.Tensor:
+        value = tf.constant(float(number), tf.float64)
+        context = tf.distribute.get_replica_context()
+        return context.all_reduce(tf.distribute.ReduceOp.SUM, tf.stack([value, value**2]))
+
+    total, squares = strategy.experimental_local_results(strategy.run(sums))[0].numpy()
+    return bool(squares * strategy.num_replicas_in_sync == total**2)

@@ -1,0 +1,56 @@
+"""How well an encoder serves nodes that training has not seen, without any label."""
+
+import numpy as np
+import tensorflow as tf
+
+from cade_tf.config import TrainingOptions
+from cade_tf.graph.graph import Graph
+from cade_tf.inference.encoder import Encoder
+from cade_tf.sampling import random
+from cade_tf.sampling.graph_tables import GraphTables
+from cade_tf.sampling.negatives import draw_negatives
+from cade_tf.sampling.walks import walk
+from cade_tf.training.loss import masked_mean
+from cade_tf.training.metrics import reciprocal_ranks
+
+WALKS = 256
+
+
+class HeldOutRank:
+    """Mean reciprocal rank of the partners of held-out nodes among negatives.
+
+    Walks, negatives and neighbourhoods are the same at every call, so that scores of different
+    steps compare.
+
+    Args:
+        graph: Graph of training and held-out nodes.
+        nodes: Positions of the held-out nodes in it.
+        options: Walks, negatives and seed.
+    """
+
+    def __init__(self, graph: Graph, nodes: np.ndarray, options: TrainingOptions) -> None:
+        self.graph = graph
+        walkers = nodes[graph.degrees[nodes] > 0]
+        # At least one walk from every node, or from as many as fit.
+        self.starts = np.resize(walkers, WALKS) if len(walkers) else walkers
+        self.options = options
+        self._tables: GraphTables | None = None
+
+    def __call__(self, encoder: Encoder) -> float:
+        """Scores an encoder; 0 where no held-out node has a neighbour."""
+        if not len(self.starts):
+            return 0.0
+        if self._tables is None:
+            self._tables = encoder.tables(self.graph)
+        options, tables = self.options, self._tables
+        starts = tf.constant(self.starts, tf.int64)
+        keys = random.make_key(options.seed, random.Stream.EMBEDDING_WALK)
+        keys = random.fold_in(keys, tf.range(len(self.starts)))
+        partners = tf.reshape(walk(tables, starts, keys, options.walk_length), [-1])
+        nodes = tf.repeat(starts, options.walk_length)
+        negatives = draw_negatives(
+            tables, random.make_key(options.seed, random.Stream.NEGATIVE), options.negatives
+        )
+        draw = random.make_key(options.seed, random.Stream.EMBEDDING_NEIGHBOR)
+        scores = encoder.model.score_pairs(tables, nodes, partners, negatives, draw)
+        return float(masked_mean(reciprocal_ranks(scores), nodes != partners))
