@@ -9,7 +9,6 @@ from typing import Self
 
 import keras
 import numpy as np
-import scipy.sparse as sp
 
 from cade_tf.config import EmbeddingOptions, FeatureOptions
 from cade_tf.errors import InputError
@@ -54,7 +53,7 @@ class Encoder:
         """
         self._check_features(graph)
         features = node_features(graph)
-        if sp.issparse(features) and self.transform.mean is not None:
+        if not isinstance(features, np.ndarray) and self.transform.mean is not None:
             # Centring, which was learnt from dense features, leaves no zeros to save.
             features = features.toarray()
         return self.transform.apply(features)

@@ -1,0 +1,164 @@
+"""An encoder together with a graph, whose nodes requests name by their ids.
+
+Everything as large as the graph is a variable, so that a saved module keeps it beside its graph
+of operations, not in it. Every mistake in a request is an error that names the input.
+"""
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from cade_tf.config import EmbeddingOptions
+from cade_tf.graph.graph import Graph
+from cade_tf.inference import on_demand
+from cade_tf.inference.encoder import Encoder
+from cade_tf.inference.known_ids import KnownIds
+from cade_tf.inference.new_nodes import MAX_NEW_NODES, with_new_nodes
+from cade_tf.inference.requests import (
+    Tensors,
+    check_row_splits,
+    check_weights,
+    request_function,
+    require,
+)
+from cade_tf.inference.serving import EncoderModule, pair_outputs
+from cade_tf.sampling.graph_tables import GraphTables
+from cade_tf.sampling.tables import SparseTable, TensorTable
+
+
+class GraphModule(EncoderModule):
+    """What `EncoderModule` offers and, with a graph, embeddings of known and of new nodes.
+
+    Args:
+        encoder: The trained encoder.
+        graph: The graph whose nodes requests may name.
+        walks: Walks that make the contexts of a node.
+        seed: Seed of requests that bring none.
+
+    Attributes:
+        functions: As in `EncoderModule`, and `serving_default`, `embed_new`, `embed_pair`.
+
+    Example:
+
+    >>> from cade_tf.config import Config
+    >>> from cade_tf.training.trainer import train
+    >>> graph = Graph.from_edges([[0, 1], [1, 2]], features=[[1.0], [2.0], [3.0]])
+    >>> config = Config(model="graphsage", dim=4, fanouts=(2,), steps=1, batch_size=4)
+    >>> module = GraphModule(train(graph, config, progress=False).encoder, graph)
+    >>> embed = module.functions["serving_default"]
+    >>> embed(tf.constant([2, 0], tf.int64))["embeddings"].shape
+    TensorShape([2, 4])
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        graph: Graph,
+        *,
+        walks: int = EmbeddingOptions.embed_walks,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(encoder)
+        self.walks = walks
+        self.default_seed = seed
+        self.graph = encoder.tables(graph, _variable_table)
+        self.graph_variables = _variables(self.graph)
+        self.ids = KnownIds(graph.ids)
+        self.functions.update(
+            serving_default=self._embed_known(),
+            embed_new=self._embed_new(),
+            embed_pair=self._embed_pair(),
+        )
+
+    def _kept_weights(self) -> list[Any]:
+        return list(self.encoder.model.variables)
+
+    def _ids(self, name: str) -> tf.TensorSpec:
+        return tf.TensorSpec([None], self.ids.dtype, name)
+
+    def _embed_known(self) -> Any:
+        def serving_default(given: Tensors) -> Tensors:
+            nodes = self.ids.positions("node_ids", given["node_ids"])
+            return self._embed(self.graph, nodes, given["seed"])
+
+        return request_function(serving_default, [self._ids("node_ids")], self.default_seed)
+
+    def _embed_pair(self) -> Any:
+        def embed_pair(given: Tensors) -> Tensors:
+            require(
+                tf.size(given["node_ids"]) == tf.size(given["partner_ids"]),
+                "partner_ids: expected as many ids as node_ids, received",
+                tf.size(given["partner_ids"]),
+            )
+            nodes, partners = (
+                self.ids.positions(name, given[name]) for name in ("node_ids", "partner_ids")
+            )
+            model = self.encoder.model
+            pair = on_demand.embed_pairs(model, self.graph, nodes, partners, given["seed"])
+            return pair_outputs(pair)
+
+        specs = [self._ids("node_ids"), self._ids("partner_ids")]
+        return request_function(embed_pair, specs, self.default_seed)
+
+    def _embed_new(self) -> Any:
+        specs = [
+            tf.TensorSpec([None], tf.int64, "neighbor_row_splits"),
+            self._ids("neighbor_ids"),
+        ]
+        if not self.encoder.structural:
+            width = self.encoder.transform.input_width
+            specs.insert(0, tf.TensorSpec([None, width], tf.float32, "features"))
+        if self.graph.edge_chances is not None:
+            specs.append(tf.TensorSpec([None], tf.float32, "neighbor_weights"))
+
+        def embed_new(given: Tensors) -> Tensors:
+            tables = self._with_new_nodes(given)
+            count = tf.size(given["neighbor_row_splits"], tf.int64) - 1
+            nodes = self.graph.num_nodes + tf.range(count)
+            return self._embed(tables, nodes, given["seed"])
+
+        return request_function(embed_new, specs, self.default_seed)
+
+    def _with_new_nodes(self, given: Tensors) -> GraphTables:
+        """The graph with the nodes of a request, all inputs checked."""
+        splits, neighbors = given["neighbor_row_splits"], given["neighbor_ids"]
+        features, weights = given.get("features"), given.get("neighbor_weights")
+        check_row_splits(splits, neighbors, None if features is None else tf.shape(features)[0])
+        require(
+            tf.size(splits) <= MAX_NEW_NODES,
+            f"neighbor_row_splits: expected at most {MAX_NEW_NODES} nodes, received",
+            tf.size(splits),
+        )
+        if weights is not None:
+            check_weights(weights, neighbors)
+        if features is None:
+            degrees = tf.cast(splits[1:] - splits[:-1], tf.float32)
+            features = tf.stack([tf.ones_like(degrees), tf.math.log1p(degrees)], axis=1)
+        positions = self.ids.positions("neighbor_ids", neighbors)
+        return with_new_nodes(self.graph, self.scaling(features), splits, positions, weights)
+
+    def _embed(self, tables: GraphTables, nodes: tf.Tensor, seed: tf.Tensor) -> Tensors:
+        vectors = on_demand.embed_nodes(
+            self.encoder.model,
+            tables,
+            nodes,
+            seed,
+            walks=self.walks,
+            walk_length=self.encoder.walk_length,
+        )
+        return {"embeddings": vectors}
+
+
+def _variable_table(values: np.ndarray) -> TensorTable:
+    return TensorTable(tf.Variable(values, trainable=False))
+
+
+def _variables(graph: GraphTables) -> list[tf.Variable]:
+    """The variables that embedding reads; walks of training and negatives are not among them."""
+    tables: list[Any] = [graph.spans, graph.neighbors, graph.edge_chances, graph.bias_rows]
+    if isinstance(graph.features, SparseTable):
+        tables += [graph.features.spans, graph.features.columns, graph.features.entries]
+    else:
+        tables.append(graph.features)
+    return [table.values for table in tables if isinstance(table, TensorTable)]
