@@ -1,7 +1,6 @@
 """What is in a graph: its numbers as rows of a table, and what a user should know of it."""
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
 
 from cade_tf.graph.graph import EdgeReport, Features, Graph
 from cade_tf.graph.splits import NodeSplit
@@ -50,10 +49,10 @@ def _structure(graph: Graph) -> list[Row]:
         quartiles = np.percentile(degrees, (0, 25, 50, 75, 100), method="lower")
         rows.append(("degree", f"mean {degrees.mean():.3f}, quartiles " + _joined(quartiles)))
         rows.append(("degree counts", _degree_counts(degrees)))
-        count, component = connected_components(graph.adjacency(), directed=False)
-        largest = int(np.bincount(component).max())
+        sizes = np.bincount(graph.components())
+        largest = int(sizes.max())
         rows.append(
-            ("components", f"{count:,} (largest {largest:,} nodes, {_share(largest, nodes)})")
+            ("components", f"{len(sizes):,} (largest {largest:,} nodes, {_share(largest, nodes)})")
         )
     rows.append(("isolated nodes", f"{int((degrees == 0).sum()):,}"))
     if graph.graph_ids is not None:

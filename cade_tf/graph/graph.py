@@ -4,29 +4,31 @@ import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from cade_tf import problems
 from cade_tf.errors import InputError
+from cade_tf.graph.edges import NOTHING_DROPPED, EdgeReport, simple_csr
+from cade_tf.graph.validation import (
+    Features,
+    check_bounds,
+    check_simple,
+    checked_edges,
+    checked_features,
+    checked_labels,
+    checked_node_ids,
+    checked_split,
+    checked_weights,
+    index_dtype,
+    integers,
+    per_node,
+)
 
-Features: TypeAlias = np.ndarray | sp.csr_array
-
-
-@dataclasses.dataclass(frozen=True)
-class EdgeReport:
-    """What `Graph.from_edges` dropped on its way to a simple undirected graph.
-
-    An edge given once in each direction is no repetition.
-    """
-
-    self_loops: int = 0
-    duplicates: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.self_loops:,} self-loops and {self.duplicates:,} repeated edges dropped"
+__all__ = ["EdgeReport", "Features", "Graph"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -69,7 +71,7 @@ class Graph:
     feature_names: tuple[str, ...] | None = None
     class_names: tuple[str, ...] | None = None
     name: str = "graph"
-    report: EdgeReport = EdgeReport()
+    report: EdgeReport = NOTHING_DROPPED
 
     def __post_init__(self) -> None:
         self._validate(trusted=False)
@@ -80,19 +82,19 @@ class Graph:
         def put(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
-        put("indptr", _integers("indptr", self.indptr, np.int64))
+        put("indptr", integers("indptr", self.indptr, np.int64))
         nodes = len(self.indptr) - 1
-        put("indices", _integers("indices", self.indices, _index_dtype(nodes)))
-        _check_bounds(self.indptr, self.indices)
+        put("indices", integers("indices", self.indices, index_dtype(nodes)))
+        check_bounds(self.indptr, self.indices)
         if not trusted:
-            _check_simple(self.indptr, self.indices)
+            check_simple(self.indptr, self.indices)
         checks: dict[str, Callable[[Any], Any]] = {
-            "features": lambda value: _checked_features(value, nodes, finite=not trusted),
-            "labels": lambda value: _checked_labels(value, nodes),
-            "node_ids": lambda value: _checked_node_ids(value, nodes),
-            "graph_ids": lambda value: _per_node("graph_ids", value, nodes, np.int32),
-            "split": lambda value: _checked_split(value, nodes),
-            "edge_weights": lambda value: _checked_weights(value, len(self.indices)),
+            "features": lambda value: checked_features(value, nodes, finite=not trusted),
+            "labels": lambda value: checked_labels(value, nodes),
+            "node_ids": lambda value: checked_node_ids(value, nodes),
+            "graph_ids": lambda value: per_node("graph_ids", value, nodes, np.int32),
+            "split": lambda value: checked_split(value, nodes),
+            "edge_weights": lambda value: checked_weights(value, len(self.indices)),
         }
         for name, check in checks.items():
             value = getattr(self, name)
@@ -143,12 +145,12 @@ class Graph:
         Raises:
             InputError: Anything does not fit; the message names the argument.
         """
-        pairs = _checked_edges(edges)
+        pairs = checked_edges(edges)
         nodes = _count_nodes(pairs, num_nodes, fields)
         if edge_weights is not None:
             given, edge_weights = edge_weights, None
             with problems.part():
-                edge_weights = _checked_weights(np.asarray(given), len(pairs))
+                edge_weights = checked_weights(np.asarray(given), len(pairs))
         if len(pairs) and (pairs.min() < 0 or pairs.max() >= nodes):
             bad = pairs.min() if pairs.min() < 0 else pairs.max()
             with problems.part():
@@ -161,7 +163,7 @@ class Graph:
             inside = ((pairs >= 0) & (pairs < nodes)).all(axis=1)
             pairs = pairs[inside]
             edge_weights = None if edge_weights is None else edge_weights[inside]
-        return cls(**_simple_csr(pairs, nodes, edge_weights), **fields)
+        return cls(**simple_csr(pairs, nodes, edge_weights), **fields)
 
     @classmethod
     def _trusted(cls, **fields: Any) -> Self:
@@ -249,6 +251,12 @@ class Graph:
             (data, self.indices, self.indptr), shape=(self.num_nodes, self.num_nodes)
         )
 
+    def components(self) -> np.ndarray:
+        """Connected component of each node, int32 from 0."""
+        # In a symmetric graph strong components are the connected ones, and need no transpose.
+        _, component = connected_components(self.adjacency(), directed=True, connection="strong")
+        return component
+
     def subgraph(self, nodes: np.ndarray | Sequence[int]) -> "Graph":
         """The graph induced by some nodes, which keep their ids, in the order given.
 
@@ -258,7 +266,7 @@ class Graph:
         chosen = np.asarray(nodes)
         if chosen.dtype == bool and chosen.shape == (self.num_nodes,):
             chosen = np.flatnonzero(chosen)
-        chosen = _integers("nodes", chosen, np.int64)
+        chosen = integers("nodes", chosen, np.int64)
         if len(chosen) and (chosen.min() < 0 or chosen.max() >= self.num_nodes):
             raise InputError(
                 "nodes",
@@ -278,7 +286,7 @@ class Graph:
             indices=csr.indices,
             edge_weights=None if self.edge_weights is None else csr.data,
             node_ids=self.ids[chosen],
-            report=EdgeReport(),
+            report=NOTHING_DROPPED,
         )
         for name in ("features", "labels", "graph_ids", "split"):
             value = getattr(self, name)
@@ -287,7 +295,7 @@ class Graph:
 
     def with_edges(self, edges: np.ndarray) -> "Graph":
         """The same nodes with other edges, unweighted (link prediction hides edges)."""
-        csr = _simple_csr(_checked_edges(edges), self.num_nodes, None)
+        csr = simple_csr(checked_edges(edges), self.num_nodes, None)
         return dataclasses.replace(self, **csr)
 
     def __repr__(self) -> str:
@@ -295,10 +303,6 @@ class Graph:
             f"Graph({self.name!r}, nodes={self.num_nodes}, edges={self.num_edges}, "
             f"features={self.num_features}, classes={self.num_classes})"
         )
-
-
-def _index_dtype(nodes: int) -> type:
-    return np.int32 if nodes <= np.iinfo(np.int32).max else np.int64
 
 
 def _read_only(value: Any) -> Any:
@@ -312,170 +316,6 @@ def _read_only(value: Any) -> Any:
     return value
 
 
-def _integers(name: str, value: Any, dtype: Any) -> np.ndarray:
-    array = np.asarray(value)
-    if array.ndim != 1:
-        raise InputError(name, "one dimension", f"shape {array.shape}", "Flatten it.")
-    if array.size == 0:
-        return array.astype(dtype)
-    if array.dtype.kind not in "iu":
-        raise InputError(name, "integers", array.dtype, "Convert it; check for missing values.")
-    return np.ascontiguousarray(array, dtype=dtype)
-
-
-def _per_node(name: str, value: Any, nodes: int, dtype: Any) -> np.ndarray:
-    array = _integers(name, value, dtype)
-    if len(array) != nodes:
-        raise InputError(name, f"{nodes} entries, one per node", len(array), "Match the nodes.")
-    return array
-
-
-def _checked_split(split: Any, nodes: int) -> np.ndarray:
-    array = _per_node("split", split, nodes, np.int8)
-    if nodes and not np.isin(array, (0, 1, 2)).all():
-        raise InputError("split", "0, 1 or 2 per node", "other values", "Recode it.")
-    return array
-
-
-def _check_bounds(indptr: np.ndarray, indices: np.ndarray) -> None:
-    if len(indptr) == 0 or indptr[0] != 0 or indptr[-1] != len(indices):
-        raise InputError(
-            "indptr",
-            f"from 0 to {len(indices)}",
-            indptr[[0, -1]] if len(indptr) else "nothing",
-            "Use Graph.from_edges.",
-        )
-    if (np.diff(indptr) < 0).any():
-        raise InputError("indptr", "ascending values", "descending ones", "Use Graph.from_edges.")
-    nodes = len(indptr) - 1
-    if not len(indices):
-        return
-    if indices.min() < 0 or indices.max() >= nodes:
-        raise InputError(
-            "indices",
-            f"positions from 0 to {nodes - 1}",
-            f"{indices.min()} to {indices.max()}",
-            "Use Graph.from_edges.",
-        )
-
-
-def _check_simple(indptr: np.ndarray, indices: np.ndarray) -> None:
-    nodes = len(indptr) - 1
-    rows = np.repeat(np.arange(nodes, dtype=indices.dtype), np.diff(indptr))
-    if (rows == indices).any():
-        raise InputError("indices", "no self-loops", "some", "Use Graph.from_edges.")
-    same_row = rows[1:] == rows[:-1]
-    if (same_row & (indices[1:] <= indices[:-1])).any():
-        raise InputError(
-            "indices", "ascending, distinct neighbours", "others", "Use Graph.from_edges."
-        )
-    matrix = sp.csr_array((np.ones(len(indices), np.int8), indices, indptr), shape=(nodes, nodes))
-    transposed = matrix.T.tocsr()
-    if not (
-        np.array_equal(transposed.indptr, indptr) and np.array_equal(transposed.indices, indices)
-    ):
-        raise InputError("indices", "a symmetric graph", "one-way edges", "Use Graph.from_edges.")
-
-
-def _checked_features(features: Any, nodes: int, finite: bool) -> Features:
-    if sp.issparse(features):
-        matrix = sp.csr_array(features).astype(np.float32, copy=False)
-        if not matrix.has_canonical_format:
-            # In place, so not on the caller's own arrays.
-            matrix = matrix.copy()
-            matrix.sum_duplicates()
-        shape = matrix.shape
-    else:
-        matrix = np.asarray(features)
-        if matrix.dtype.kind not in "fiub":
-            raise InputError("features", "numbers", matrix.dtype, "Convert the features.")
-        if matrix.ndim != 2:
-            raise InputError(
-                "features", "two dimensions", f"shape {matrix.shape}", "Use [nodes, width]."
-            )
-        with np.errstate(over="ignore"):
-            matrix = np.ascontiguousarray(matrix, dtype=np.float32)
-        shape = matrix.shape
-    if shape[0] != nodes:
-        raise InputError(
-            "features", f"{nodes} rows, one per node", shape[0], "Give every node a row."
-        )
-    if finite:
-        _check_finite(matrix)
-    return matrix
-
-
-def _check_finite(features: Features) -> None:
-    values = features if isinstance(features, np.ndarray) else features.data
-    if not np.isfinite(values).all():
-        count = int((~np.isfinite(values)).sum())
-        raise InputError(
-            "features",
-            "finite numbers",
-            f"{count:,} NaN or infinite values",
-            "Fill or drop them before loading.",
-        )
-
-
-def _checked_labels(labels: Any, nodes: int) -> np.ndarray:
-    array = np.asarray(labels)
-    if array.ndim not in (1, 2) or len(array) != nodes:
-        raise InputError(
-            "labels", f"[{nodes}] or [{nodes}, classes]", f"shape {array.shape}", "Reshape it."
-        )
-    if array.dtype.kind not in "iub" and array.size:
-        raise InputError("labels", "integers", array.dtype, "Number the classes from 0.")
-    if array.ndim == 2:
-        if not np.isin(array, (0, 1)).all():
-            raise InputError("labels", "a 0/1 matrix", "other values", "Use one column a class.")
-        return array.astype(np.int8)
-    if array.min(initial=0) < -1:
-        raise InputError("labels", "-1 (none) or a class from 0", array.min(), "Recode them.")
-    return array.astype(np.int32)
-
-
-def _checked_node_ids(node_ids: Any, nodes: int) -> np.ndarray:
-    array = np.asarray(node_ids)
-    if array.dtype.kind == "O":
-        array = array.astype(str)
-    if array.dtype.kind not in "iuU" and array.size:
-        raise InputError("node_ids", "integers or strings", array.dtype, "Convert them.")
-    if array.shape != (nodes,):
-        raise InputError("node_ids", f"{nodes} ids", f"shape {array.shape}", "One id per node.")
-    ordered = np.sort(array)
-    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-    if len(repeated):
-        raise InputError(
-            "node_ids", "distinct ids", f"{repeated[0]} more than once", "Drop the repeats."
-        )
-    return array
-
-
-def _checked_weights(weights: Any, edges: int) -> np.ndarray:
-    array = np.asarray(weights)
-    if array.shape != (edges,):
-        raise InputError("edge_weights", f"{edges} numbers", f"shape {array.shape}", "One an edge.")
-    if array.dtype.kind not in "fiu" and array.size:
-        raise InputError("edge_weights", "numbers", array.dtype, "Convert them.")
-    array = array.astype(np.float32)
-    if not (np.isfinite(array).all() and (array > 0).all()):
-        raise InputError(
-            "edge_weights", "finite numbers above 0", "others", "Drop edges of weight 0 or less."
-        )
-    return array
-
-
-def _checked_edges(edges: Any) -> np.ndarray:
-    pairs = np.asarray(edges)
-    if pairs.size == 0:
-        return np.zeros((0, 2), np.int64)
-    if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise InputError("edges", "shape [edges, 2]", f"shape {pairs.shape}", "Transpose it?")
-    if pairs.dtype.kind not in "iu":
-        raise InputError("edges", "integers", pairs.dtype, "Number the nodes from 0.")
-    return pairs.astype(np.int64, copy=False)
-
-
 def _count_nodes(pairs: np.ndarray, num_nodes: int | None, fields: dict[str, Any]) -> int:
     if num_nodes is not None:
         return num_nodes
@@ -484,42 +324,3 @@ def _count_nodes(pairs: np.ndarray, num_nodes: int | None, fields: dict[str, Any
         if value is not None:
             return value.shape[0] if hasattr(value, "shape") else len(value)
     return int(pairs.max()) + 1 if len(pairs) else 0
-
-
-def _repetitions(pairs: np.ndarray, nodes: int) -> int:
-    """How many pairs have come before in the same direction."""
-    key = pairs[:, 0] * nodes + pairs[:, 1]
-    key.sort()
-    return int((key[1:] == key[:-1]).sum())
-
-
-def _simple_csr(pairs: np.ndarray, nodes: int, weights: np.ndarray | None) -> dict[str, Any]:
-    """Symmetrises, drops self-loops and repetitions; returns the CSR fields of a Graph."""
-    loops = pairs[:, 0] == pairs[:, 1]
-    low = pairs.min(axis=1)[~loops]
-    high = pairs.max(axis=1)[~loops]
-    key = low * nodes + high
-    if weights is None:
-        # Sorted here, because numpy.unique hashes integers, which takes far longer.
-        key.sort()
-    else:
-        weights = weights[~loops]
-        order = np.lexsort((-weights, key))
-        key, weights = key[order], weights[order]
-    first = np.ones(len(key), bool)
-    first[1:] = key[1:] != key[:-1]
-    distinct = key[first]
-    weights = None if weights is None else weights[first]
-    low, high = np.divmod(distinct, max(nodes, 1))
-    rows = np.concatenate([low, high])
-    columns = np.concatenate([high, low])
-    data = np.concatenate([weights, weights]) if weights is not None else np.ones(len(rows), bool)
-    matrix = sp.csr_array(sp.coo_array((data, (rows, columns)), shape=(nodes, nodes)))
-    matrix.sort_indices()
-    report = EdgeReport(int(loops.sum()), _repetitions(pairs[~loops], nodes))
-    return {
-        "indptr": matrix.indptr,
-        "indices": matrix.indices,
-        "edge_weights": None if weights is None else matrix.data,
-        "report": report,
-    }

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy.sparse.csgraph import connected_components
 
 from cade_tf import problems
 from cade_tf.errors import InputError
@@ -69,6 +70,14 @@ def test_the_largest_weight_of_a_repeated_edge_counts(pairs, data):
         if a != b:
             expected[a, b] = expected[b, a] = max(expected[a, b], weight)
     np.testing.assert_array_equal(graph.adjacency().toarray(), expected)
+
+
+@given(edge_lists)
+def test_components_are_what_paths_join(pairs):
+    graph = Graph.from_edges(pairs, num_nodes=NODES)
+    count, expected = connected_components(graph.adjacency(), directed=False)
+    component = graph.components()
+    assert len(set(component)) == len(set(zip(component, expected, strict=True))) == count
 
 
 def test_dtypes_are_as_promised():

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from cade_tf import problems
 from cade_tf.cli.progress import Progress
@@ -184,7 +183,8 @@ def _graph_ids(graph: Graph) -> np.ndarray | None:
     The positions of a component span a range; ranges that overlap belong to one graph. An
     isolated node between two graphs belongs to the one before it.
     """
-    count, component = sp.csgraph.connected_components(graph.adjacency(), directed=False)
+    component = graph.components()
+    count = int(component.max(initial=-1)) + 1
     first = np.full(count, graph.num_nodes)
     last = np.full(count, -1)
     np.minimum.at(first, component, np.arange(graph.num_nodes))

@@ -1,0 +1,234 @@
+"""What the arrays of a graph must be; every mistake is named."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from cade_tf.errors import InputError
+
+Features: TypeAlias = np.ndarray | sp.csr_array
+
+
+def index_dtype(nodes: int) -> type:
+    """The integers that number this many nodes."""
+    return np.int32 if nodes <= np.iinfo(np.int32).max else np.int64
+
+
+def integers(name: str, value: Any, dtype: Any) -> np.ndarray:
+    """A vector of integers.
+
+    Raises:
+        InputError: Other values, or not a vector.
+    """
+    array = np.asarray(value)
+    if array.ndim != 1:
+        raise InputError(name, "one dimension", f"shape {array.shape}", "Flatten it.")
+    if array.size == 0:
+        return array.astype(dtype)
+    if array.dtype.kind not in "iu":
+        raise InputError(name, "integers", array.dtype, "Convert it; check for missing values.")
+    return np.ascontiguousarray(array, dtype=dtype)
+
+
+def per_node(name: str, value: Any, nodes: int, dtype: Any) -> np.ndarray:
+    """A vector of integers, one per node.
+
+    Raises:
+        InputError: Other values, or another length.
+    """
+    array = integers(name, value, dtype)
+    if len(array) != nodes:
+        raise InputError(name, f"{nodes} entries, one per node", len(array), "Match the nodes.")
+    return array
+
+
+def checked_split(split: Any, nodes: int) -> np.ndarray:
+    """The part of each node: 0, 1 or 2.
+
+    Raises:
+        InputError: Other values, or another length.
+    """
+    array = per_node("split", split, nodes, np.int8)
+    if nodes and not np.isin(array, (0, 1, 2)).all():
+        raise InputError("split", "0, 1 or 2 per node", "other values", "Recode it.")
+    return array
+
+
+def check_bounds(indptr: np.ndarray, indices: np.ndarray) -> None:
+    """Whether these are the arrays of some CSR matrix.
+
+    Raises:
+        InputError: A position is out of range, or `indptr` does not ascend.
+    """
+    if len(indptr) == 0 or indptr[0] != 0 or indptr[-1] != len(indices):
+        raise InputError(
+            "indptr",
+            f"from 0 to {len(indices)}",
+            indptr[[0, -1]] if len(indptr) else "nothing",
+            "Use Graph.from_edges.",
+        )
+    if (np.diff(indptr) < 0).any():
+        raise InputError("indptr", "ascending values", "descending ones", "Use Graph.from_edges.")
+    nodes = len(indptr) - 1
+    if not len(indices):
+        return
+    if indices.min() < 0 or indices.max() >= nodes:
+        raise InputError(
+            "indices",
+            f"positions from 0 to {nodes - 1}",
+            f"{indices.min()} to {indices.max()}",
+            "Use Graph.from_edges.",
+        )
+
+
+def check_simple(indptr: np.ndarray, indices: np.ndarray) -> None:
+    """Whether a CSR is a simple undirected graph.
+
+    Raises:
+        InputError: Self-loops, repetitions, unsorted rows or one-way edges.
+    """
+    nodes = len(indptr) - 1
+    rows = np.repeat(np.arange(nodes, dtype=indices.dtype), np.diff(indptr))
+    if (rows == indices).any():
+        raise InputError("indices", "no self-loops", "some", "Use Graph.from_edges.")
+    same_row = rows[1:] == rows[:-1]
+    if (same_row & (indices[1:] <= indices[:-1])).any():
+        raise InputError(
+            "indices", "ascending, distinct neighbours", "others", "Use Graph.from_edges."
+        )
+    matrix = sp.csr_array((np.ones(len(indices), np.int8), indices, indptr), shape=(nodes, nodes))
+    transposed = matrix.T.tocsr()
+    if not (
+        np.array_equal(transposed.indptr, indptr) and np.array_equal(transposed.indices, indices)
+    ):
+        raise InputError("indices", "a symmetric graph", "one-way edges", "Use Graph.from_edges.")
+
+
+def checked_features(features: Any, nodes: int, finite: bool) -> Features:
+    """Features as float32, dense or CSR.
+
+    Raises:
+        InputError: No matrix of numbers, another number of rows, NaN or infinity.
+    """
+    if sp.issparse(features):
+        matrix = sp.csr_array(features).astype(np.float32, copy=False)
+        if not matrix.has_canonical_format:
+            # In place, so not on the caller's own arrays.
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        shape = matrix.shape
+    else:
+        matrix = np.asarray(features)
+        if matrix.dtype.kind not in "fiub":
+            raise InputError("features", "numbers", matrix.dtype, "Convert the features.")
+        if matrix.ndim != 2:
+            raise InputError(
+                "features", "two dimensions", f"shape {matrix.shape}", "Use [nodes, width]."
+            )
+        with np.errstate(over="ignore"):
+            matrix = np.ascontiguousarray(matrix, dtype=np.float32)
+        shape = matrix.shape
+    if shape[0] != nodes:
+        raise InputError(
+            "features", f"{nodes} rows, one per node", shape[0], "Give every node a row."
+        )
+    if finite:
+        check_finite(matrix)
+    return matrix
+
+
+def check_finite(features: Features) -> None:
+    """Whether all features are finite.
+
+    Raises:
+        InputError: NaN or infinity.
+    """
+    values = features if isinstance(features, np.ndarray) else features.data
+    if not np.isfinite(values).all():
+        count = int((~np.isfinite(values)).sum())
+        raise InputError(
+            "features",
+            "finite numbers",
+            f"{count:,} NaN or infinite values",
+            "Fill or drop them before loading.",
+        )
+
+
+def checked_labels(labels: Any, nodes: int) -> np.ndarray:
+    """Classes, or a 0/1 matrix of classes.
+
+    Raises:
+        InputError: Other values, or another number of nodes.
+    """
+    array = np.asarray(labels)
+    if array.ndim not in (1, 2) or len(array) != nodes:
+        raise InputError(
+            "labels", f"[{nodes}] or [{nodes}, classes]", f"shape {array.shape}", "Reshape it."
+        )
+    if array.dtype.kind not in "iub" and array.size:
+        raise InputError("labels", "integers", array.dtype, "Number the classes from 0.")
+    if array.ndim == 2:
+        if not np.isin(array, (0, 1)).all():
+            raise InputError("labels", "a 0/1 matrix", "other values", "Use one column a class.")
+        return array.astype(np.int8)
+    if array.min(initial=0) < -1:
+        raise InputError("labels", "-1 (none) or a class from 0", array.min(), "Recode them.")
+    return array.astype(np.int32)
+
+
+def checked_node_ids(node_ids: Any, nodes: int) -> np.ndarray:
+    """Distinct integers or strings.
+
+    Raises:
+        InputError: Other values, repetitions, or another number of nodes.
+    """
+    array = np.asarray(node_ids)
+    if array.dtype.kind == "O":
+        array = array.astype(str)
+    if array.dtype.kind not in "iuU" and array.size:
+        raise InputError("node_ids", "integers or strings", array.dtype, "Convert them.")
+    if array.shape != (nodes,):
+        raise InputError("node_ids", f"{nodes} ids", f"shape {array.shape}", "One id per node.")
+    ordered = np.sort(array)
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(repeated):
+        raise InputError(
+            "node_ids", "distinct ids", f"{repeated[0]} more than once", "Drop the repeats."
+        )
+    return array
+
+
+def checked_weights(weights: Any, edges: int) -> np.ndarray:
+    """Positive float32 weights.
+
+    Raises:
+        InputError: Other values, or another number of edges.
+    """
+    array = np.asarray(weights)
+    if array.shape != (edges,):
+        raise InputError("edge_weights", f"{edges} numbers", f"shape {array.shape}", "One an edge.")
+    if array.dtype.kind not in "fiu" and array.size:
+        raise InputError("edge_weights", "numbers", array.dtype, "Convert them.")
+    array = array.astype(np.float32)
+    if not (np.isfinite(array).all() and (array > 0).all()):
+        raise InputError(
+            "edge_weights", "finite numbers above 0", "others", "Drop edges of weight 0 or less."
+        )
+    return array
+
+
+def checked_edges(edges: Any) -> np.ndarray:
+    """Pairs of integers, int64 [edges, 2].
+
+    Raises:
+        InputError: Other values or another shape.
+    """
+    pairs = np.asarray(edges)
+    if pairs.size == 0:
+        return np.zeros((0, 2), np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise InputError("edges", "shape [edges, 2]", f"shape {pairs.shape}", "Transpose it?")
+    if pairs.dtype.kind not in "iu":
+        raise InputError("edges", "integers", pairs.dtype, "Number the nodes from 0.")
+    return pairs.astype(np.int64, copy=False)
