@@ -6,6 +6,8 @@ from typing import Self, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
+CHUNK = 65_536
+
 Matrix: TypeAlias = np.ndarray | sp.csr_array
 
 
@@ -35,7 +37,11 @@ class Scaling:
             variance = square - mean**2
         else:
             mean = matrix.mean(axis=0, dtype=np.float64)
-            variance = matrix.var(axis=0, dtype=np.float64)
+            # By chunks: the double-precision differences of a large matrix would be large too.
+            squares = np.zeros_like(mean)
+            for start in range(0, len(matrix), CHUNK):
+                squares += np.square(matrix[start : start + CHUNK] - mean).sum(axis=0)
+            variance = squares / max(len(matrix), 1)
         # A constant column leaves rounding noise behind; it must not be blown up to unit spread.
         noise = 1e-10 * (mean**2 + 1e-30)
         spread = np.where(variance > noise, np.sqrt(np.maximum(variance, 0.0)), 1.0)
@@ -61,8 +67,10 @@ class Design:
             scaled = sp.csr_array(matrix @ sp.diags_array(1.0 / scaling.spread))
             shift = scaling.mean / scaling.spread
             return cls(scaled.astype(np.float32), shift.astype(np.float32))
-        scaled = (matrix - scaling.mean.astype(np.float32)) / scaling.spread.astype(np.float32)
-        return cls(scaled.astype(np.float32, copy=False), np.zeros(width, np.float32))
+        scaled = matrix.astype(np.float32)
+        scaled -= scaling.mean.astype(np.float32)
+        scaled /= scaling.spread.astype(np.float32)
+        return cls(scaled, np.zeros(width, np.float32))
 
     @property
     def num_rows(self) -> int:

@@ -25,6 +25,8 @@ METRICS = {
         ("strong", "auc", "AUC, protocol `strong` (product, difference or dot by validation)"),
         ("paper", "ap", "Average precision, protocol `paper`"),
         ("strong", "ap", "Average precision, protocol `strong`"),
+        ("hadamard_logreg", "auc", "AUC, elementwise product and `logreg`"),
+        ("l1_logreg", "auc", "AUC, absolute difference and `logreg`"),
         ("dot", "auc", "AUC, plain dot product"),
     ),
 }
@@ -68,7 +70,9 @@ def render(results: dict[str, Any], pictures: list[str]) -> str:
     missing = _missing(results)
     if missing:
         parts += ["## Not available", missing]
-    parts += ["## Recipes", _recipes(results)]
+    recipes = _recipes(results)
+    if recipes:
+        parts += ["## Recipes", recipes]
     return "\n\n".join(parts) + "\n"
 
 
@@ -161,12 +165,11 @@ def _paired_tests(results: dict[str, Any]) -> str:
 
 
 def _missing(results: dict[str, Any]) -> str:
-    lines = [
-        f"- {entry['column']}, {entry['row']}: {entry['reason']}"
-        for entry in results["entries"]
-        if entry.get("reason")
-    ]
-    return "\n".join(lines)
+    places: dict[str, list[str]] = {}
+    for entry in results["entries"]:
+        if entry.get("reason"):
+            places.setdefault(entry["reason"], []).append(f"{entry['column']} {entry['row']}")
+    return "\n".join(f"- {', '.join(where)}: {reason}" for reason, where in places.items())
 
 
 def _recipes(results: dict[str, Any]) -> str:

@@ -70,22 +70,35 @@ def run(experiment: Experiment, settings: Settings) -> dict[str, Any]:
     entries = _chosen(experiment, settings)
     splits = settings.splits or (1 if settings.quick else experiment.splits)
     reasons: dict[int, str] = {}
-    found: dict[int, list[dict[str, Any]]] = {index: [] for index in range(len(entries))}
-    work = list(_by_dataset_and_split(entries, splits))
-    with Progress(experiment.name, len(work), "cells", plain_seconds=0.0) as progress:
-        for index, split in work:
+    found: dict[tuple[int, int], dict[str, Any]] = {}
+    waiting: list[tuple[int, Cell]] = []
+    for index, split in _by_dataset_and_split(entries, splits):
+        try:
+            cell = cell_of(entries[index], split, settings)
+        except InputError as error:
+            reasons[index] = str(error)
+            continue
+        kept = None if settings.fresh else cells.cached(cell, settings.cache_dir)
+        if kept is None:
+            waiting.append((index, cell))
+        else:
+            found[index, split] = kept
+    total = len(waiting) + len(found)
+    with Progress(experiment.name, total, "cells", plain_seconds=0.0) as progress:
+        progress.start_at(len(found))
+        for index, cell in waiting:
+            place = f"{entries[index].column}, {entries[index].row}, split {cell.split_seed}"
             if index in reasons:
-                progress.advance()
+                progress.advance(note=f"{place}: left out")
                 continue
-            entry = entries[index]
             try:
-                result, note = _result(entry, split, settings)
+                result = cells.compute(cell, settings.cache_dir, settings.data_dir)
             except (InputError, FloatingPointError) as error:
                 reasons[index] = str(error)
-                progress.advance(note=f"{entry.column}, {entry.row}: {error}")
+                progress.advance(note=f"{place}: {error}")
                 continue
-            found[index].append(result)
-            progress.advance(note=f"{entry.column}, {entry.row}, split {split}: {note}")
+            found[index, cell.split_seed] = result
+            progress.advance(note=f"{place}: {_headline(result)}")
     return {
         "experiment": experiment.name,
         "title": experiment.title,
@@ -98,7 +111,11 @@ def run(experiment: Experiment, settings: Settings) -> dict[str, Any]:
         "commit": cells.commit(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "entries": [
-            _gathered(entry, found[index], reasons.get(index))
+            _gathered(
+                entry,
+                [found[index, split] for split in range(splits) if (index, split) in found],
+                reasons.get(index),
+            )
             for index, entry in enumerate(entries)
         ],
     }
@@ -137,14 +154,10 @@ def _by_dataset_and_split(entries: list[Entry], splits: int) -> Iterator[tuple[i
                     yield index, split
 
 
-def _result(entry: Entry, split: int, settings: Settings) -> tuple[dict[str, Any], str]:
-    cell = cell_of(entry, split, settings)
-    result = None if settings.fresh else cells.cached(cell, settings.cache_dir)
-    if result is not None:
-        return result, "kept from before"
-    result = cells.compute(cell, settings.cache_dir, settings.data_dir)
-    probe, metric = ("logreg", "micro_f1") if cell.task == CLASSIFICATION else ("strong", "auc")
-    return result, f"{100 * result['scores'][probe][metric]:.1f} in {result['seconds']:.0f} s"
+def _headline(result: dict[str, Any]) -> str:
+    classified = result["task"] == CLASSIFICATION
+    probe, metric = ("logreg", "micro_f1") if classified else ("strong", "auc")
+    return f"{100 * result['scores'][probe][metric]:.1f} in {result['seconds']:.0f} s"
 
 
 def cell_of(entry: Entry, split: int, settings: Settings) -> Cell:

@@ -73,9 +73,11 @@ def test_without_validation_pairs_test_pairs_do_not_choose():
     assert (scores["strong"].operator, scores["strong"].predictor) == links.STRONG[0]
 
 
-def test_large_training_sets_are_thinned_out(monkeypatch):
+@pytest.mark.parametrize(("predictor", "rows"), [("logreg", 500), ("sgd", 600)])
+def test_large_training_sets_are_thinned_out(monkeypatch, predictor, rows):
     embeddings, split = communities()
-    monkeypatch.setattr(links, "MAX_TRAIN_PAIRS", 500)
+    monkeypatch.setattr(links, "MAX_LOGREG_PAIRS", 500)
+    monkeypatch.setattr(links, "MAX_SGD_VALUES", 600 * 8)
     monkeypatch.setattr(links, "CHUNK", 64)
     seen = []
     fit = links.fit_probe
@@ -85,8 +87,15 @@ def test_large_training_sets_are_thinned_out(monkeypatch):
         return fit(name, inputs, *args, **kwargs)
 
     monkeypatch.setattr(links, "fit_probe", spy)
-    assert links.score(embeddings, split, "hadamard", "logreg").auc > 0.9
-    assert seen == [500]
+    assert links.score(embeddings, split, "hadamard", predictor).auc > 0.75
+    assert seen == [rows]
+
+
+def test_while_validating_test_pairs_stay_out_of_sight():
+    embeddings, split = communities()
+    split.test_edges = split.test_non_edges = None
+    score = links.score(embeddings, split, "hadamard", "logreg", validating=True)
+    assert score.auc == score.validation_auc
 
 
 def test_unknown_names_are_mistakes():
