@@ -160,13 +160,9 @@ class LSTMAggregator(Aggregator):
         state = memory = tf.zeros(
             [tf.shape(index)[0], self.parameter_sets, self.units], inputs.dtype
         )
+        kernel = tf.convert_to_tensor(self.recurrent_kernel)
         for position in range(index.shape[1]):
-            gates = gather_rows(inputs, index[:, position])
-            if position:
-                gates += parallel_matmul(state, self.recurrent_kernel)
-            enter, forget, candidate, leave = tf.split(gates, 4, axis=-1)
-            memory = tf.sigmoid(forget) * memory + tf.sigmoid(enter) * tf.tanh(candidate)
-            state = tf.sigmoid(leave) * tf.tanh(memory)
+            state, memory = _lstm_step(inputs, index[:, position], state, memory, kernel)
         return state
 
     def compute_output_shape(self, values_shape: Shape, index_shape: Shape) -> Shape:
@@ -176,6 +172,17 @@ class LSTMAggregator(Aggregator):
     def get_config(self) -> dict[str, Any]:
         """Constructor arguments."""
         return {**super().get_config(), "units": self.units}
+
+
+@tf.function
+def _lstm_step(
+    inputs: tf.Tensor, rows: tf.Tensor, state: tf.Tensor, memory: tf.Tensor, kernel: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """The next state and memory; a function, so that a saved graph holds its operations once."""
+    gates = gather_rows(inputs, rows) + parallel_matmul(state, kernel)
+    enter, forget, candidate, leave = tf.split(gates, 4, axis=-1)
+    memory = tf.sigmoid(forget) * memory + tf.sigmoid(enter) * tf.tanh(candidate)
+    return tf.sigmoid(leave) * tf.tanh(memory), memory
 
 
 @keras.saving.register_keras_serializable("cade_tf")

@@ -118,6 +118,8 @@ def train(
         transform=transform,
         known_ids=graph.ids,
         walk_length=config.walk_length,
+        feature_names=graph.feature_names,
+        structural=not graph.num_features,
     )
     loop = Loop(step, encoder, config, run_dir=folder, validate=validate, progress=progress)
     end = loop.run()
