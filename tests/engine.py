@@ -123,7 +123,7 @@ class OracleModel:
         self.bias = None
         if model.bias is not None:
             rows = np.arange(graph.num_nodes) if known is None else np.asarray(known)
-            table = model.bias.table.numpy()
+            table = model.bias.table.numpy().astype(np.float64)
             self.bias = np.where((rows >= 0)[:, None], table[rows], 0.0)
         self.score = attention_score(model)
 

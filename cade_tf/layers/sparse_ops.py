@@ -5,6 +5,7 @@ compressed sparse row matrix, and with its transpose for the gradient, does the 
 threads, several times as fast and in a fixed order.
 """
 
+import math
 from typing import Any
 
 import tensorflow as tf
@@ -82,11 +83,10 @@ def _has_kernel(dtype: tf.DType) -> bool:
     return dtype in (tf.float32, tf.float64)
 
 
-def _flat(values: tf.Tensor) -> tf.Tensor:
-    size = 1
-    for width in values.shape[1:]:
-        size *= width
-    return tf.reshape(values, [-1, size])
+def _flat(values: tf.Tensor, shape: tf.TensorShape | None = None) -> tf.Tensor:
+    """Rows as vectors; `shape` says how wide they are where `values` do not know it."""
+    widths = (values.shape if shape is None else shape)[1:]
+    return tf.reshape(values, [-1, math.prod(widths)])
 
 
 def _matrix(index: tf.Tensor, weights: tf.Tensor, columns: tf.Tensor) -> tf.Tensor:
@@ -112,7 +112,8 @@ def _scatter(
 ) -> tf.Tensor:
     """Sums the weighted rows of a gradient into the rows of `values` they came from."""
     matrix = _transpose(_matrix(index, weights, tf.shape(values)[0]), upstream.dtype)
-    sums = tf.raw_ops.SparseMatrixMatMul(a=matrix, b=_flat(upstream))
+    # A SavedModel traces the gradient without telling its shape.
+    sums = tf.raw_ops.SparseMatrixMatMul(a=matrix, b=_flat(upstream, values.shape))
     return tf.reshape(sums, tf.shape(values))
 
 

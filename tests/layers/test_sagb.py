@@ -77,10 +77,10 @@ def test_activations_of_hidden_and_last_layers(activation, last_activation):
 def test_one_round_by_hand():
     layer = SageLayer(2)
     rows = tf.constant([[1.0], [2.0], [6.0]])
-    layer(rows, tf.constant([0]), (tf.constant([[1, 2]]),))
+    layer(rows, (tf.constant([[1, 2]]),), tf.constant([0]))
     layer.kernel.assign([[[1.0, -1.0], [10.0, 0.5]]])
     # own 1, mean of the children 4: [1 + 40, -1 + 2]
-    got = layer(rows, tf.constant([0]), (tf.constant([[1, 2]]),))
+    got = layer(rows, (tf.constant([[1, 2]]),), tf.constant([0]))
     np.testing.assert_array_equal(got, [[[41.0, 1.0]]])
 
 
