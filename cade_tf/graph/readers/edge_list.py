@@ -1,16 +1,18 @@
 """Your own edge list (csv, tsv, white space, gzip) with features and labels beside it."""
 
 import array
+import contextlib
 import csv
 import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
 from cade_tf import problems
+from cade_tf.cli.progress import Progress
 from cade_tf.errors import InputError
 from cade_tf.graph.converters import ids_of
 from cade_tf.graph.graph import Graph
@@ -127,6 +129,15 @@ def _read_edges(path: Path) -> _Edges:
         return _named_edges(path, mark, header, columns, len(head))
 
 
+@contextlib.contextmanager
+def _watched(path: Path) -> Iterator[TextIO]:
+    with (
+        Progress(f"reading {path.name}", path.stat().st_size, "bytes") as progress,
+        open_text(path, progress.advance) as text,
+    ):
+        yield text
+
+
 def _is_data(line: str) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith(_COMMENTS)
 
@@ -158,7 +169,7 @@ def _integer_edges(
     kinds: list[tuple[str, Any]] = [(f"other{i}", "U1") for i in range(width)]
     for column, kind in zip(columns, _KINDS, strict=False):
         kinds[column] = kind
-    with open_text(path) as text:
+    with _watched(path) as text:
         if header:
             next(line for line in text if _is_data(line))
         table = np.loadtxt(
@@ -179,7 +190,8 @@ def _named_edges(
 ) -> _Edges:
     position: dict[str, int] = {}
     codes, weights = array.array("q"), array.array("d")
-    with open_text(path) as text:
+    source, target = columns[:2]
+    with _watched(path) as text:
         for number, row in _rows(text, mark, path):
             if header:
                 header = False
@@ -188,10 +200,10 @@ def _named_edges(
                 raise InputError(
                     f"{path}, line {number}", f"{width} fields", len(row), "Complete the line."
                 )
-            for column in columns[:2]:
-                if not row[column]:
-                    raise InputError(f"{path}, line {number}", "an id", "nothing", "Fill it in.")
-                codes.append(position.setdefault(row[column], len(position)))
+            if not (row[source] and row[target]):
+                raise InputError(f"{path}, line {number}", "an id", "nothing", "Fill it in.")
+            codes.append(position.setdefault(row[source], len(position)))
+            codes.append(position.setdefault(row[target], len(position)))
             if len(columns) == 3:
                 if not is_number(row[columns[2]]):
                     raise InputError(

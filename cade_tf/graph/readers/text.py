@@ -4,7 +4,7 @@ import contextlib
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -13,12 +13,26 @@ from cade_tf.errors import InputError
 GZIP = b"\x1f\x8b"
 
 
+class _Watched(io.FileIO):
+    """A file that tells how much of it has been read."""
+
+    def __init__(self, path: Path, progress: Callable[[int], None]) -> None:
+        super().__init__(path)
+        self._progress = progress
+
+    def readinto(self, buffer: Any) -> int | None:
+        count = super().readinto(buffer)
+        self._progress(count or 0)
+        return count
+
+
 @contextlib.contextmanager
-def open_text(path: Path) -> Iterator[TextIO]:
+def open_text(path: Path, progress: Callable[[int], None] = lambda _: None) -> Iterator[TextIO]:
     """Opens a text file; a mistake met while reading it is told as an `InputError`.
 
     Args:
         path: The file, plain or gzipped.
+        progress: Called with the number of bytes read since the last call.
 
     Yields:
         The file, to be read line by line.
@@ -30,10 +44,11 @@ def open_text(path: Path) -> Iterator[TextIO]:
         first = start.read(2)
     if not first:
         raise InputError(str(path), "text", "an empty file", "Check the path.")
-    opener: Any = gzip.open if first == GZIP else open
     try:
-        with opener(path, "rb") as content, io.TextIOWrapper(content, "utf-8-sig") as text:
-            yield text
+        with io.BufferedReader(_Watched(path, progress), 1 << 16) as plain:
+            content: Any = gzip.GzipFile(fileobj=plain) if first == GZIP else plain
+            with io.TextIOWrapper(content, "utf-8-sig") as text:
+                yield text
     except UnicodeDecodeError as error:
         raise _not_utf8(path, first == GZIP) from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -65,7 +80,10 @@ def delimiter_of(line: str) -> str | None:
 
 def fields_of(line: str, mark: str | None) -> list[str]:
     """The fields of one line without quotes."""
-    return [f.strip().strip('"') for f in (line.split(mark) if mark else line.split())]
+    fields = line.split(mark)
+    if mark is not None:
+        fields = [field.strip() for field in fields]
+    return [field.strip('"') for field in fields] if '"' in line else fields
 
 
 def is_number(field: str) -> bool:
