@@ -13,6 +13,7 @@ from typing import Any
 import tensorflow as tf
 
 from cade_tf.errors import InputError
+from cade_tf.files import atomic_write
 
 PREFIX = "step"
 BEST_FOLDER = "best"
@@ -172,9 +173,12 @@ def _list_anew(folder: Path) -> None:
 
     A kill between a file and its entry, or a damaged list, must not make a run start over.
     """
-    paths = [path.name for path in saved(folder)]
-    if paths:
-        tf.train.update_checkpoint_state(str(folder), paths[-1], paths)
+    names = [path.name for path in saved(folder)]
+    if names:
+        lines = [f'model_checkpoint_path: "{names[-1]}"']
+        lines += [f'all_model_checkpoint_paths: "{name}"' for name in names]
+        with atomic_write(folder / "checkpoint") as file:
+            file.write(("\n".join(lines) + "\n").encode())
 
 
 def _flush_to_disk(path: Path) -> None:
