@@ -1,13 +1,21 @@
 """Algorithm 1: a node's embedding is the mean of its dual representations over all contexts."""
 
+from collections.abc import Callable
+
 import numpy as np
 import tensorflow as tf
 
 from cade_tf.cli.progress import Progress
+from cade_tf.inference.whole_pass import WholePass
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.sampling import random
 from cade_tf.sampling.graph_tables import GraphTables
 from cade_tf.sampling.walks import walk
+
+# Up to this much memory all nodes of a pass are encoded together; beyond it, batch by batch.
+WHOLE_PASS_BYTES = 2 * 2**30
+
+Candidates = Callable[[tf.Tensor], tf.Tensor]
 
 
 def embed_all_nodes(
@@ -18,13 +26,16 @@ def embed_all_nodes(
     walk_length: int,
     seed: int,
     batch_size: int = 1024,
+    whole_pass_bytes: int = WHOLE_PASS_BYTES,
     progress: bool = True,
 ) -> np.ndarray:
     """Embeds every node of a graph.
 
-    Walks start at every node, `walks` times; each node visited makes a pair with the start, and
-    both sides of a pair add their dual representation to their node's mean. A node that meets
-    nobody (an isolated one) is its own context. Memory is bounded by the batch and the result.
+    In each of `walks` passes a walk starts at every node; each node visited makes a pair with the
+    start, and both sides of a pair add their dual representation to their node's mean. A node
+    that meets nobody (an isolated one) is its own context. Every pass draws its neighbourhoods
+    anew; within a pass a node keeps its draws. Memory is bounded by the batch, the result and
+    `whole_pass_bytes`; neither changes the result but by rounding.
 
     Args:
         model: A trained model.
@@ -32,7 +43,9 @@ def embed_all_nodes(
         walks: Walks from each node.
         walk_length: Steps of a walk.
         seed: The same seed gives the same embeddings.
-        batch_size: Walks encoded together.
+        batch_size: Walks whose pairs are attended together.
+        whole_pass_bytes: Up to this much memory, nodes are encoded once a pass and not once a
+            batch, which is several times as fast.
         progress: Whether to show progress.
 
     Returns:
@@ -40,48 +53,62 @@ def embed_all_nodes(
     """
     total = np.zeros((graph.num_nodes, model.dim), np.float32)
     contexts = np.zeros(graph.num_nodes, np.float32)
-    encode = _batch_encoder(model, graph, walks * graph.num_nodes, walk_length, seed)
+    whole = None
+    if WholePass.memory(model, graph.num_nodes) <= whole_pass_bytes:
+        whole = WholePass(model, graph)
+    attend = _attend_batch(model, graph, walk_length, seed)
     with Progress("embedding", walks * graph.num_nodes, "walks", quiet=not progress) as bar:
-        for first in range(0, walks * graph.num_nodes, batch_size):
-            nodes, sums, counts = encode(
-                tf.constant(first, tf.int64), tf.constant(batch_size, tf.int64)
-            )
-            total[nodes] += sums
-            contexts[nodes] += counts
-            bar.advance(min(batch_size, walks * graph.num_nodes - first))
+        for number in range(walks):
+            key = random.make_key(seed, random.Stream.EMBEDDING_NEIGHBOR, number)
+            encoded = tf.zeros([0, 1, 1]) if whole is None else whole.candidates(key)
+            for first in range(0, graph.num_nodes, batch_size):
+                last = min(first + batch_size, graph.num_nodes)
+                starts = tf.range(first, last, dtype=tf.int64)
+                nodes, sums, counts = attend(
+                    starts, tf.constant(number, tf.int64), key, encoded, whole is not None
+                )
+                total[nodes] += sums
+                contexts[nodes] += counts
+                bar.advance(last - first)
     return total / contexts[:, None]
 
 
-def _batch_encoder(
-    model: DualEncoder, graph: GraphTables, items: int, walk_length: int, seed: int
-) -> tf.types.experimental.PolymorphicFunction:
-    """A function from a range of walks to sums of dual representations by distinct node."""
+def _attend_batch(
+    model: DualEncoder, graph: GraphTables, walk_length: int, seed: int
+) -> Callable[..., tuple[tf.Tensor, tf.Tensor, tf.Tensor]]:
+    """A function from starts of walks to sums of dual representations by distinct node."""
 
-    @tf.function
-    def encode(first: tf.Tensor, size: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        # All nodes once, then all nodes again: every pass draws its neighbourhoods anew.
-        item = tf.range(first, tf.minimum(first + size, items))
-        starts = item % graph.num_nodes
-        keys = random.fold_in(random.make_key(seed, random.Stream.EMBEDDING_WALK), item)
-        visited = walk(graph, starts, keys, walk_length)
+    @tf.function(reduce_retracing=True)
+    def attend(
+        starts: tf.Tensor, number: tf.Tensor, key: tf.Tensor, encoded: tf.Tensor, given: bool
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        walk_key = random.make_key(seed, random.Stream.EMBEDDING_WALK, number)
+        visited = walk(graph, starts, random.fold_in(walk_key, starts), walk_length)
         alone = graph.spans.lookup(starts)[:, 1] == 0
         nodes = tf.repeat(starts, walk_length)
         partners = tf.reshape(visited, [-1])
         valid = (nodes != partners) | tf.repeat(alone, walk_length)
         nodes, partners = tf.boolean_mask(nodes, valid), tf.boolean_mask(partners, valid)
 
-        both = tf.concat([nodes, partners], 0)
-        distinct, position = tf.unique(both)
-        draw = random.make_key(seed, random.Stream.EMBEDDING_NEIGHBOR, first)
-        candidates = model.candidates(graph, distinct, draw)
-        of_nodes, of_partners = tf.split(position, 2)
-        pair = model.dual(tf.gather(candidates, of_nodes), tf.gather(candidates, of_partners))
-        vectors = tf.cast(tf.concat([pair.nodes, pair.partners], 0), tf.float32)
-        count = tf.size(distinct)
-        return (
-            distinct,
-            tf.math.unsorted_segment_sum(vectors, position, count),
-            tf.math.unsorted_segment_sum(tf.ones_like(vectors[:, 0]), position, count),
+        distinct, position = tf.unique(tf.concat([nodes, partners], 0))
+        candidates = (
+            tf.gather(encoded, distinct) if given else model.candidates(graph, distinct, key)
         )
+        as_node, as_partner = tf.split(position, 2)
+        count = tf.size(distinct)
+        node_contexts = tf.math.bincount(as_node, minlength=count, dtype=tf.float32)
+        partner_contexts = tf.math.bincount(as_partner, minlength=count, dtype=tf.float32)
+        if model.attention is not None and model.attention.depends_on_partner:
+            pair = model.dual(tf.gather(candidates, as_node), tf.gather(candidates, as_partner))
+            vectors = tf.concat([pair.nodes, pair.partners], 0)
+            sums = tf.math.unsorted_segment_sum(tf.cast(vectors, tf.float32), position, count)
+        else:
+            # Whatever its partner, a node has one representation for each side of a pair.
+            pair = model.dual(candidates, candidates)
+            sums = (
+                tf.cast(pair.nodes, tf.float32) * node_contexts[:, None]
+                + tf.cast(pair.partners, tf.float32) * partner_contexts[:, None]
+            )
+        return distinct, sums, node_contexts + partner_contexts
 
-    return encode
+    return attend

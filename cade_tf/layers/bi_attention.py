@@ -35,7 +35,12 @@ class BiAttention(keras.layers.Layer):
 
     Output shape:
         `DualPair`.
+
+    Attributes:
+        depends_on_partner: Whether a node's representation changes with its partner.
     """
+
+    depends_on_partner = True
 
     def __init__(self, *, temperature: float = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -113,6 +118,8 @@ class VectorBiAttention(SupportAttention):
     >>> VectorBiAttention()(tf.zeros([7, 3, 4]), tf.zeros([7, 3, 4])).nodes.shape
     TensorShape([7, 4])
     """
+
+    depends_on_partner = False
 
     def __init__(self, *, seed: int = 0, **kwargs: Any) -> None:
         super().__init__(**kwargs)

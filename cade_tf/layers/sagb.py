@@ -109,9 +109,7 @@ class SageLayer(keras.layers.Layer):
         self_index: tf.Tensor | None = None,
     ) -> tf.Tensor:
         """Aggregates the children and applies W and sigma."""
-        own_kernel, child_kernel = tf.split(
-            tf.convert_to_tensor(self.kernel), [self.own_width, -1], axis=1
-        )
+        own_kernel, child_kernel = self.split_kernel()
         if self_index is None:
             rows, child_index, own_rows = _parted(rows, child_index)
             own = parallel_matmul(own_rows, own_kernel)
@@ -125,7 +123,16 @@ class SageLayer(keras.layers.Layer):
         else:
             aggregated = _joined([self.aggregate(rows, index) for index in child_index])
             children = parallel_matmul(aggregated, child_kernel)
-        return keras.activations.get(self.activation)(own + children)
+        return self.activate(own + children)
+
+    def split_kernel(self) -> tuple[tf.Tensor, tf.Tensor]:
+        """W's parts for the node itself and for its aggregated children."""
+        own, children = tf.split(tf.convert_to_tensor(self.kernel), [self.own_width, -1], axis=1)
+        return own, children
+
+    def activate(self, outputs: tf.Tensor) -> tf.Tensor:
+        """sigma."""
+        return keras.activations.get(self.activation)(outputs)
 
     def _project_own(self, rows: Rows, self_index: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
         """The product of W's upper part with the nodes' own rows."""

@@ -16,7 +16,7 @@ from cade_tf.layers.bi_attention import (
 )
 from cade_tf.layers.global_bias import GlobalBias
 from cade_tf.layers.sagb import SAGB, TreeInputs
-from cade_tf.layers.sparse_ops import gather_rows
+from cade_tf.layers.sparse_ops import Rows, gather_rows
 from cade_tf.sampling.graph_tables import GraphTables
 from cade_tf.sampling.neighborhood import distinct_instances, sample_neighborhood
 
@@ -61,6 +61,10 @@ class DualEncoder(keras.Model):
     Output shape:
         `[roots, K or 1, dim]`: candidates of each root.
     """
+
+    # Keras would guess a signature in which indices are floats, and then fail to trace it; a
+    # SavedModel is written with functions of its own.
+    _default_save_signature = None
 
     samplings_by_k = False
     parameter_sets_by_k = False
@@ -182,12 +186,7 @@ class DualEncoder(keras.Model):
         trees = sample_neighborhood(graph, roots, samplings, self.fanouts, key)
         nodes = [trees.nodes, *(tf.reshape(c, [-1]) for c in trees.child_nodes)]
         sizes = [tf.size(n) for n in nodes]
-        every = tf.concat(nodes, 0)
-        if self.aggregator == "mean" and not self.sagb.project_first:
-            features, index = graph.features.compact(every)
-        else:
-            distinct, index = tf.unique(every)
-            features = graph.features.lookup(distinct)
+        features, index = self.features_of(graph, tf.concat(nodes, 0))
         self_index, *child_index = tf.split(index, sizes)
         return self(
             TreeInputs(
@@ -198,11 +197,23 @@ class DualEncoder(keras.Model):
                     for flat, fanout in zip(child_index, self.fanouts, strict=True)
                 ),
                 trees.child_positions,
-                self._bias_of(graph, trees.nodes),
+                self.bias_of(graph, trees.nodes),
             )
         )
 
-    def _bias_of(self, graph: GraphTables, nodes: tf.Tensor) -> tf.Tensor | None:
+    def features_of(self, graph: GraphTables, nodes: tf.Tensor) -> tuple[Rows, tf.Tensor]:
+        """A matrix with the features of nodes, and their positions in it.
+
+        A mean of features reads them where they are; whatever multiplies each row first wants
+        distinct ones, in the order of first use.
+        """
+        if self.aggregator == "mean" and not self.sagb.project_first:
+            return graph.features.compact(nodes)
+        distinct, index = tf.unique(nodes)
+        return graph.features.lookup(distinct), index
+
+    def bias_of(self, graph: GraphTables, nodes: tf.Tensor) -> tf.Tensor | None:
+        """Global bias of nodes, `[nodes, dim]`; None for a model without."""
         if self.bias is None:
             return None
         # Distinct rows travel and are updated once, however often a node stands in the trees.
@@ -284,8 +295,8 @@ class DualEncoder(keras.Model):
         )
 
     def get_build_config(self) -> dict[str, Any]:
-        """Nothing: the constructor's arguments say all that building needs."""
-        return {}
+        """One number, though building needs none: Keras does not build what has an empty one."""
+        return {"feature_width": self.feature_width}
 
     def build_from_config(self, config: dict[str, Any]) -> None:
         """Builds a deserialised model."""

@@ -55,8 +55,7 @@ def sample_neighborhood(
     child_positions: list[tf.Tensor] = []
     behind = tf.constant(0, tf.int32)
     for level, fanout in enumerate(fanouts):
-        keys = random.fold_in(random.fold_in(random.fold_in(key, level), sampling), nodes)
-        children = draw_neighbors(graph, nodes, keys, fanout)
+        children = draw_children(graph, nodes, sampling, key, level, fanout)
         all_nodes.append(nodes)
         child_nodes.append(children)
         behind += tf.size(nodes)
@@ -66,6 +65,19 @@ def sample_neighborhood(
             )
             child_positions.append(position + behind)
     return Neighborhood(tf.concat(all_nodes, 0), tuple(child_nodes), tuple(child_positions))
+
+
+def draw_children(
+    graph: GraphTables,
+    nodes: tf.Tensor,
+    samplings: tf.Tensor,
+    key: tf.Tensor,
+    level: tf.Tensor | int,
+    fanout: int,
+) -> tf.Tensor:
+    """Children `[n, fanout]` of nodes on a level: a function of the key, level, sampling, node."""
+    keys = random.fold_in(random.fold_in(random.fold_in(key, level), samplings), nodes)
+    return draw_neighbors(graph, nodes, keys, fanout)
 
 
 def distinct_instances(
