@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from cade_tf import problems
 from cade_tf.errors import InputError
 from cade_tf.graph.converters import classes_of_matrix
 from cade_tf.graph.graph import Graph
@@ -54,21 +55,14 @@ def read(path: Path) -> Graph:
     """
     allx_path, ally_path, tx_path, ty_path, graph_path, index_path = files(path)
     order = _test_index(index_path)
-    known, known_labels = _matrix(allx_path), _labels(ally_path)
-    test, test_labels = _matrix(tx_path), _labels(ty_path)
-    for rows, other, name in ((known, known_labels, ally_path), (test, test_labels, ty_path)):
-        if rows.shape[0] != len(other):
-            raise InputError(str(name), f"{rows.shape[0]} rows", len(other), "Use one version.")
+    known, test = _matrix(allx_path), _matrix(tx_path)
+    _check_fit(known, test, tx_path)
     if test.shape[0] != len(order):
         raise InputError(
             str(index_path),
             f"{test.shape[0]} ids, one per row of tx",
             len(order),
             "Use one version.",
-        )
-    if known.shape[1] != test.shape[1] or known_labels.shape[1] != test_labels.shape[1]:
-        raise InputError(
-            str(tx_path), f"width {known.shape[1]} as allx", test.shape[1], "Use one version."
         )
     if len(order) and (order.min() < known.shape[0] or len(np.unique(order)) != len(order)):
         raise InputError(
@@ -87,18 +81,30 @@ def read(path: Path) -> Graph:
             "Use files of one data set.",
         )
     place = np.concatenate([np.arange(known.shape[0]), order])
-    features = sp.csr_array(sp.vstack([known, test]))
     position = np.full(nodes, -1)
     position[place] = np.arange(len(place))
-    labels = np.zeros((nodes, known_labels.shape[1]), np.int64)
-    labels[place] = np.concatenate([known_labels, test_labels])
-    return Graph.from_edges(
-        pairs,
-        num_nodes=nodes,
-        features=_placed(features, position),
-        labels=classes_of_matrix(labels),
-        name=allx_path.name.split(".")[1],
-    )
+    fields: dict[str, Any] = {"features": _placed(sp.csr_array(sp.vstack([known, test])), position)}
+    with problems.part():
+        known_labels = _labels(ally_path, known.shape[0])
+        test_labels = _labels(ty_path, test.shape[0])
+        _check_fit(known_labels, test_labels, ty_path)
+        one_hot = np.zeros((nodes, known_labels.shape[1]), np.int64)
+        one_hot[place] = np.concatenate([known_labels, test_labels])
+        fields["labels"] = classes_of_matrix(one_hot)
+    with problems.within(allx_path):
+        name = allx_path.name.split(".")[1]
+        return Graph.from_edges(pairs, num_nodes=nodes, name=name, **fields)
+
+
+def _check_fit(known: Any, test: Any, test_path: Path) -> None:
+    """Whether test rows are as wide as the others."""
+    if known.shape[1] != test.shape[1]:
+        raise InputError(
+            str(test_path),
+            f"width {known.shape[1]}, as that of the other nodes",
+            test.shape[1],
+            "Use one version.",
+        )
 
 
 def _placed(features: sp.csr_array, position: np.ndarray) -> sp.csr_array:
@@ -116,12 +122,14 @@ def _matrix(path: Path) -> sp.csr_array:
     return value
 
 
-def _labels(path: Path) -> np.ndarray:
+def _labels(path: Path, rows: int) -> np.ndarray:
     value = read_pickle(path)
     if sp.issparse(value):
         value = value.toarray()
     if not isinstance(value, np.ndarray) or value.ndim != 2 or not np.isin(value, (0, 1)).all():
         raise InputError(str(path), "a 0/1 matrix of classes", type(value).__name__, "Replace it.")
+    if len(value) != rows:
+        raise InputError(str(path), f"{rows} rows", len(value), "Use one version.")
     return value.astype(np.int64)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from cade_tf import problems
 from cade_tf.errors import InputError
 from cade_tf.graph import readers
 from cade_tf.graph.readers.unpickling import read_pickle
@@ -111,8 +112,8 @@ def test_a_hostile_object_inside_a_container_does_not_run(tmp_path, monkeypatch)
         ({"allx": {"a": 1}}, "a matrix of features, received dict"),
         ({"ally": np.eye(2)}, r"ind\.toy\.ally: expected 3 rows, received 2"),
         ({"ally": np.full((3, 2), 0.5)}, "a 0/1 matrix of classes"),
-        ({"ty": np.array([[0, 1, 0], [1, 0, 0]])}, "width"),
-        ({"tx": sp.csr_matrix(np.eye(2))}, "width 3 as allx"),
+        ({"ty": np.array([[0, 1, 0], [1, 0, 0]])}, r"ind\.toy\.ty: expected width 2"),
+        ({"tx": sp.csr_matrix(np.eye(2))}, r"ind\.toy\.tx: expected width 3"),
         ({"graph": [1, 2]}, "a dict of neighbour lists, received list"),
         ({"graph": {0: 3}}, "a dict of neighbour lists"),
         ({"graph": {0: ["x"]}}, "a dict of neighbour lists"),
@@ -128,6 +129,13 @@ def test_a_hostile_object_inside_a_container_does_not_run(tmp_path, monkeypatch)
 def test_every_mistake_is_named(tmp_path, changes, message):
     with pytest.raises(InputError, match=message):
         readers.read(write(tmp_path, **changes))
+
+
+def test_mistakes_in_labels_and_features_are_found_at_once(tmp_path):
+    write(tmp_path, ally=np.eye(2), allx=sp.csr_matrix(np.diag([1, np.nan, 1.0])))
+    with problems.collected() as found:
+        readers.read(tmp_path)
+    assert ["allx" in str(found[1]), "ally" in str(found[0]), len(found)] == [True, True, 2]
 
 
 def test_a_missing_file_is_named(tmp_path):
