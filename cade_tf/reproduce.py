@@ -1,6 +1,7 @@
 """`cade reproduce`: run an experiment of the paper and write its report."""
 
 import dataclasses
+import logging
 import sys
 from pathlib import Path
 
@@ -78,7 +79,14 @@ def run(options: ReproduceOptions, words: list[str]) -> int:
         validating=options.validating,
         fresh=options.fresh,
     )
-    path = report.write(runner.run(experiment, settings), _folder(options) / experiment.name)
+    # Every cell has a model of its own, which TensorFlow would call excessive retracing.
+    logging.getLogger("tensorflow").setLevel(logging.ERROR)
+    results = runner.run(experiment, settings)
+    if not any("scores" in entry for entry in results["entries"]):
+        raise InputError(
+            experiment.name, "a cell that can be computed", "none", results["entries"][0]["reason"]
+        )
+    path = report.write(results, _folder(options) / experiment.name)
     print(path.read_text())
     print(f"Report: {path}")
     return 0

@@ -108,8 +108,12 @@ def _graph2gauss(graph: Graph, seen: np.ndarray, config: Config) -> Embedded:
 
 def _engine(**changes: Any) -> Callable[[Graph, np.ndarray, Config], Embedded]:
     def embed(graph: Graph, seen: np.ndarray, config: Config) -> Embedded:
+        import keras
+
         from cade_tf.training.trainer import train
 
+        # An experiment trains hundreds of models in one process; those before are done with.
+        keras.utils.clear_session()
         trained = train(graph.subgraph(seen), config.replace(**changes), progress=False)
         details = {"metrics": trained.metrics, "warning": trained.warning}
         return Embedded(trained.embed(graph, progress=False), trained.seconds, details)

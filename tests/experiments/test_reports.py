@@ -1,3 +1,4 @@
+import dataclasses
 import json
 from pathlib import Path
 
@@ -92,8 +93,6 @@ def test_a_study_without_labels_is_done_by_links(tmp_path, monkeypatch):
     digits = cells.load_graph("digits", None)
     entry = tables._point("pubmed", "cade_ms", 5, {"k": 5})
     for labels, task in ((digits.labels, "classification"), (None, "links")):
-        import dataclasses
-
         names = digits.class_names if labels is not None else None
         graph = dataclasses.replace(digits, labels=labels, class_names=names)
         monkeypatch.setattr(cells, "load_graph", lambda *_, graph=graph: graph)
@@ -245,8 +244,13 @@ def test_the_command_writes_a_report(tmp_path, monkeypatch, capsys):
         (["reproduce", "digits", "--methods=magic"], "methods: expected some of raw_features"),
         (["reproduce", "digits", "--datasets=pubmed"], "some that digits has"),
         (["reproduce", "digits", "--recipes=/nowhere"], "recipes: expected a folder"),
+        (
+            ["reproduce", "table1", "--quick", "--data_dir=nowhere", "--methods=raw_features"],
+            "a cell that can be computed",
+        ),
     ],
 )
-def test_mistakes_are_one_line(arguments, complaint, capsys):
+def test_mistakes_are_one_line(arguments, complaint, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     assert app.main(arguments) == 2
     assert complaint in capsys.readouterr().err
