@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 from cade_tf.cli import app
-from cade_tf.config import LARGEST_SEED, Config, DataOptions, EmbeddingOptions
+from cade_tf.cli.trained_run import TrainedRunOptions, data_of, run_folder
+from cade_tf.config import LARGEST_SEED, DataOptions, EmbeddingOptions
 from cade_tf.errors import InputError
 from cade_tf.options import option
 
@@ -13,14 +14,30 @@ USAGE = "cade embed --run_dir=DIR [--dataset=NAME | --graph=PATH] [--output=DIR]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class EmbedOptions(DataOptions, EmbeddingOptions):
+class EmbedOptions(TrainedRunOptions, DataOptions, EmbeddingOptions):
     """Embed."""
 
-    run_dir: str | None = option(None, "Folder of the trained run.")
-    output: str | None = option(
-        None, "Folder for embeddings.npy and node_ids.txt. Default: the run directory."
+    output: str | None = option(None, "Folder for the files. Default: the run directory.")
+    output_format: str = option(
+        "npy",
+        "npy (embeddings.npy and node_ids.txt), npz, csv, tsv, parquet, word2vec (text), "
+        "projector (TensorBoard).",
+        choices=("npy", "npz", "csv", "tsv", "parquet", "word2vec", "projector"),
+    )
+    full_neighborhood: bool = option(
+        False, "Embed from all neighbours instead of samples: exact, the same every time."
+    )
+    compare_sampled: bool = option(
+        False, "With --full_neighborhood: say how far sampled embeddings are from these."
     )
     seed: int = option(0, "Seed of walks and neighbours.", minimum=0, maximum=LARGEST_SEED)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.compare_sampled and not self.full_neighborhood:
+            raise InputError(
+                "compare_sampled", "--full_neighborhood beside it", "none", "Give both."
+            )
 
 
 OPTIONS = EmbedOptions
@@ -28,39 +45,36 @@ OPTIONS = EmbedOptions
 
 def run(options: EmbedOptions, words: list[str]) -> int:
     """Runs the command."""
-    if words:
-        raise InputError("arguments", "flags only", " ".join(words), "See cade embed --help.")
-    if options.run_dir is None:
-        raise InputError("run_dir", "the folder of a trained run", "none", "Give --run_dir.")
+    run_dir = run_folder(options, words, "embed")
     from cade_tf.experiments import single_run
     from cade_tf.graph import loading
+    from cade_tf.inference.agreement import agreement
     from cade_tf.inference.encoder import Encoder
-    from cade_tf.training import run_folder
+    from cade_tf.inference.outputs import write_embeddings
+    from cade_tf.training.run_folder import read_config
 
-    run_dir = Path(options.run_dir)
-    config = run_folder.read_config(run_dir)
+    config = read_config(run_dir)
     encoder = Encoder.load(run_dir / single_run.ENCODER_FOLDER)
-    graph = loading.load(_data(options, config))
-    embeddings = encoder.embed(
-        graph,
-        walks=options.embed_walks,
-        seed=options.seed,
-        batch_size=options.embed_batch_size,
-    )
+    graph = loading.load(data_of(options, config))
+    known = int((encoder.bias_rows(graph) >= 0).sum())
+    print(f"{graph.name}: {graph.num_nodes:,} nodes, {known:,} of them known from training")
+    if options.full_neighborhood:
+        embeddings = encoder.embed_full(graph)
+    if not options.full_neighborhood or options.compare_sampled:
+        sampled = encoder.embed(
+            graph,
+            walks=options.embed_walks,
+            seed=options.seed,
+            batch_size=options.embed_batch_size,
+        )
+        if options.full_neighborhood:
+            print(f"Sampled against full neighbourhoods: {agreement(sampled, embeddings)}")
+        else:
+            embeddings = sampled
     output = Path(options.output or run_dir)
-    single_run.write_embeddings(output, embeddings, graph.ids)
-    print(f"{len(embeddings):,} embeddings: {output / single_run.EMBEDDINGS_FILE}")
+    files = write_embeddings(output, embeddings, graph.ids, options.output_format)
+    print(f"{len(embeddings):,} embeddings: {', '.join(map(str, files))}")
     return 0
-
-
-def _data(options: EmbedOptions, config: Config) -> DataOptions:
-    """The graph to embed: the one named, else the run's own."""
-    named = options.dataset or options.graph
-    source: DataOptions = options if named else config
-    values = {name: getattr(source, name) for name in DataOptions.field_names()}
-    if options.data_dir:
-        values["data_dir"] = options.data_dir
-    return DataOptions(**values)
 
 
 if __name__ == "__main__":

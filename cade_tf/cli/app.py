@@ -17,6 +17,9 @@ from cade_tf.errors import InputError
 COMMANDS = {
     "train": "Train a model, embed the graph, score the embeddings.",
     "embed": "Embed a graph with a trained run.",
+    "export": "Write a trained run as a SavedModel for TensorFlow Serving.",
+    "explain": "Show what the attention between two nodes chose.",
+    "neighbors": "Find the nodes nearest to a node.",
     "evaluate": "Score a run or an embeddings file.",
     "reproduce": "Run an experiment of the paper and write its report.",
     "data": "List, describe, check, convert and download graphs.",

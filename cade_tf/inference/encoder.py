@@ -17,6 +17,7 @@ from cade_tf.graph.features import FeatureTransform, node_features
 from cade_tf.graph.graph import Features, Graph
 from cade_tf.inference.algorithm1 import embed_all_nodes
 from cade_tf.inference.full_neighborhood import embed_full_neighborhood
+from cade_tf.inference.ids import known_rows
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.sampling.graph_tables import GraphTables, make_graph_tables
 from cade_tf.sampling.tables import Table, TensorTable
@@ -200,19 +201,6 @@ class Encoder:
             raise InputError(
                 str(folder), "a readable encoder", f"{error}", "Train again or restore the files."
             ) from error
-
-
-def known_rows(ids: np.ndarray, known_ids: np.ndarray) -> np.ndarray:
-    """Position of each id among the known ids, int64; -1 for an unknown one."""
-    if ids.dtype.kind != known_ids.dtype.kind and "U" in (ids.dtype.kind, known_ids.dtype.kind):
-        # Files without types may bring the same ids once as numbers and once as text.
-        ids, known_ids = ids.astype(str), known_ids.astype(str)
-    if not len(known_ids):
-        return np.full(len(ids), -1, np.int64)
-    order = np.argsort(known_ids)
-    place = np.minimum(np.searchsorted(known_ids, ids, sorter=order), len(known_ids) - 1)
-    candidates = order[place]
-    return np.where(known_ids[candidates] == ids, candidates, -1).astype(np.int64)
 
 
 def _name_difference(
