@@ -4,12 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cade_tf.experiments.cells import CLASSIFICATION
+from cade_tf.experiments.metrics import MAIN, METRICS
 from cade_tf.experiments.tables import TITLES
 
 
 def draw(results: dict[str, Any], folder: Path) -> list[Path]:
-    """Draws one plot for each data set, and one of training time where that is the subject.
+    """Draws the main scores of each data set, and training time where that is the subject.
 
     Args:
         results: What `runner.run` gave.
@@ -27,17 +27,17 @@ def draw(results: dict[str, Any], folder: Path) -> list[Path]:
     written = []
     for dataset in dict.fromkeys(entry["dataset"] for entry in entries):
         mine = [entry for entry in entries if entry["dataset"] == dataset]
-        classified = mine[0]["task"] == CLASSIFICATION
-        probe, metric = ("logreg", "micro_f1") if classified else ("strong", "auc")
-        printed = metric if classified else "auc"
-        label = "micro-F1, %" if classified else "AUC (protocol strong), %"
+        for probe, metric, title in METRICS[mine[0]["task"]][:MAIN]:
 
-        def score(entry: dict[str, Any], probe: str = probe, metric: str = metric) -> Any:
-            found = entry["scores"][probe][metric]
-            return 100 * found["mean"], 100 * (found["std"] or 0.0)
+            def score(entry: dict[str, Any], probe: str = probe, metric: str = metric) -> Any:
+                found = entry["scores"][probe][metric]
+                return 100 * found["mean"], 100 * (found["std"] or 0.0)
 
-        written.append(folder / f"{dataset}.png")
-        _lines(mine, score, label, results["axis"], TITLES[dataset], written[-1], printed)
+            written.append(folder / f"{dataset}-{probe}.png")
+            # The paper's link predictor is that of the protocol named after it and no other.
+            printed = None if probe == "strong" else metric
+            label = title.replace("`", "") + ", %"
+            _lines(mine, score, label, results["axis"], TITLES[dataset], written[-1], printed)
         if results["timed"]:
             written.append(folder / f"{dataset}-seconds.png")
             _lines(

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 from cade_tf.errors import InputError
-from cade_tf.experiments.report import MAIN, METRICS, RESULTS_FILE, score_table
+from cade_tf.experiments.metrics import MAIN, METRICS
+from cade_tf.experiments.report import RESULTS_FILE, score_table
 from cade_tf.experiments.tables import EXPERIMENTS
 
 BEGIN = "<!-- results:begin (written by cade reproduce readme) -->"

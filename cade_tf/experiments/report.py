@@ -4,33 +4,14 @@ from pathlib import Path
 from typing import Any
 
 from cade_tf.config import Config
-from cade_tf.experiments.cells import CLASSIFICATION, LINKS
+from cade_tf.experiments import plots
+from cade_tf.experiments.metrics import MAIN, METRICS
 from cade_tf.experiments.single_run import write_json
 from cade_tf.experiments.statistics import paired_test
 from cade_tf.files import atomic_write
 
 RESULTS_FILE = "results.json"
 REPORT_FILE = "report.md"
-
-# What is tabulated: probe or protocol, metric, title; the first two of a task are its main ones.
-METRICS = {
-    CLASSIFICATION: (
-        ("logreg", "micro_f1", "Micro-F1, probe `logreg`"),
-        ("sgd", "micro_f1", "Micro-F1, probe `sgd`"),
-        ("logreg", "macro_f1", "Macro-F1, probe `logreg`"),
-        ("kmeans", "nmi", "k-means on unseen nodes, normalised mutual information"),
-    ),
-    LINKS: (
-        ("paper", "auc", "AUC, protocol `paper` (concatenation, `sgd`)"),
-        ("strong", "auc", "AUC, protocol `strong` (product, difference or dot by validation)"),
-        ("paper", "ap", "Average precision, protocol `paper`"),
-        ("strong", "ap", "Average precision, protocol `strong`"),
-        ("hadamard_logreg", "auc", "AUC, elementwise product and `logreg`"),
-        ("l1_logreg", "auc", "AUC, absolute difference and `logreg`"),
-        ("dot", "auc", "AUC, plain dot product"),
-    ),
-}
-MAIN = 2
 
 
 def write(results: dict[str, Any], folder: Path) -> Path:
@@ -43,8 +24,6 @@ def write(results: dict[str, Any], folder: Path) -> Path:
     Returns:
         Path of report.md.
     """
-    from cade_tf.experiments import plots
-
     write_json(folder / RESULTS_FILE, results)
     pictures = plots.draw(results, folder)
     with atomic_write(folder / REPORT_FILE) as file:
@@ -88,6 +67,12 @@ def _preamble(results: dict[str, Any]) -> str:
     ]
     if results["quick"]:
         lines.insert(0, "**A quick run: few steps and one split. It shows that everything works.**")
+    replaced = dict.fromkeys(e["dataset"] for e in results["entries"] if e.get("instead"))
+    if replaced:
+        lines.append(
+            f"Without labels ({', '.join(replaced)}) the study is done by link prediction instead, "
+            "with 10 % of the edges hidden."
+        )
     if results["validating"]:
         lines.insert(0, "**Scores of validation data, for choosing a recipe.**")
     return "\n\n".join(lines)

@@ -15,7 +15,7 @@ from cade_tf.experiments import cells
 from cade_tf.experiments.cells import CLASSIFICATION, LINKS, Cell
 from cade_tf.experiments.methods import method_of
 from cade_tf.experiments.single_run import versions
-from cade_tf.experiments.tables import EITHER, Entry, Experiment
+from cade_tf.experiments.tables import EITHER, LINK_UNSEEN, Entry, Experiment
 
 QUICK_STEPS = 40
 QUICK_WALKS = 2
@@ -182,7 +182,7 @@ def cell_of(entry: Entry, split: int, settings: Settings) -> Cell:
         dataset=entry.dataset,
         task=task,
         method=entry.method,
-        unseen_ratio=entry.unseen_ratio,
+        unseen_ratio=LINK_UNSEEN if task == LINKS else entry.unseen_ratio,
         hidden_ratio=entry.hidden_ratio if task == LINKS else None,
         split_seed=split,
         config=config,
@@ -213,6 +213,7 @@ def _gathered(entry: Entry, results: list[dict[str, Any]], reason: str | None) -
     }
     return described | {
         "task": results[0]["task"],
+        "instead": entry.task == EITHER and results[0]["task"] == LINKS,
         "scores": scores,
         "seconds": summary([result["seconds"] for result in results]),
         "training_seconds": summary([result["training_seconds"] for result in results]),

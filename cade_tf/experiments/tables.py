@@ -38,7 +38,7 @@ class Entry:
         task: `classification`, `links` or `either`.
         method: Name of the method.
         changes: Options that differ from the method's recipe.
-        unseen_ratio: Share of unseen nodes.
+        unseen_ratio: Share of unseen nodes, for classification; for links it is `LINK_UNSEEN`.
         hidden_ratio: Share of hidden edges, for links.
         against: Row it is compared with by split; None for none.
         paper: What the paper prints, in percent, by metric.
@@ -147,7 +147,6 @@ def _table3() -> Experiment:
             dataset=dataset,
             task=LINKS,
             method=method.name,
-            unseen_ratio=LINK_UNSEEN,
             hidden_ratio=hidden,
             x=100 * hidden,
             against=_against(method.name),

@@ -96,7 +96,8 @@ def test_a_study_without_labels_is_done_by_links(tmp_path, monkeypatch):
         names = digits.class_names if labels is not None else None
         graph = dataclasses.replace(digits, labels=labels, class_names=names)
         monkeypatch.setattr(cells, "load_graph", lambda *_, graph=graph: graph)
-        assert runner.cell_of(entry, 0, settings(tmp_path)).task == task
+        cell = runner.cell_of(entry, 0, settings(tmp_path))
+        assert (cell.task, cell.unseen_ratio) == (task, {"links": 0.2}.get(task, 0.3))
 
 
 def test_splits_differ_in_split_and_seed(tmp_path):
@@ -170,8 +171,9 @@ def test_the_report_holds_tests_recipes_times_and_plots(tmp_path):
     assert "- pubmed, CADE-MS: `--steps=7`" in text
     assert "12.3" in text
     names = {file.name for file in path.parent.iterdir()}
-    assert names == {"report.md", "results.json", "pubmed.png", "pubmed-seconds.png"}
-    assert "![pubmed.png](pubmed.png)" in text
+    pictures = {"pubmed-logreg.png", "pubmed-sgd.png", "pubmed-seconds.png"}
+    assert names == {"report.md", "results.json"} | pictures
+    assert all(f"![{name}]({name})" in text for name in pictures)
     assert json.loads((path.parent / "results.json").read_text()) == fake_results(timed=True)
 
 

@@ -1,0 +1,23 @@
+"""Which scores reports and plots show, and what they are called."""
+
+from cade_tf.experiments.cells import CLASSIFICATION, LINKS
+
+# What is tabulated: probe or protocol, metric, title; the first two of a task are its main ones.
+METRICS = {
+    CLASSIFICATION: (
+        ("logreg", "micro_f1", "Micro-F1, probe `logreg`"),
+        ("sgd", "micro_f1", "Micro-F1, probe `sgd`"),
+        ("logreg", "macro_f1", "Macro-F1, probe `logreg`"),
+        ("kmeans", "nmi", "k-means on unseen nodes, normalised mutual information"),
+    ),
+    LINKS: (
+        ("paper", "auc", "AUC, protocol `paper` (concatenation, `sgd`)"),
+        ("strong", "auc", "AUC, protocol `strong` (product, difference or dot by validation)"),
+        ("paper", "ap", "Average precision, protocol `paper`"),
+        ("strong", "ap", "Average precision, protocol `strong`"),
+        ("hadamard_logreg", "auc", "AUC, elementwise product and `logreg`"),
+        ("l1_logreg", "auc", "AUC, absolute difference and `logreg`"),
+        ("dot", "auc", "AUC, plain dot product"),
+    ),
+}
+MAIN = 2
