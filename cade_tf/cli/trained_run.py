@@ -25,7 +25,11 @@ def run_folder(options: TrainedRunOptions, words: list[str], command: str) -> Pa
         raise InputError("arguments", "flags only", " ".join(words), f"See cade {command} --help.")
     if options.run_dir is None:
         raise InputError("run_dir", "the folder of a trained run", "none", "Give --run_dir.")
-    return Path(options.run_dir)
+    folder = Path(options.run_dir)
+    if not folder.is_dir():
+        # Told here, before TensorFlow takes its seconds to load.
+        raise InputError("run_dir", "the folder of a trained run", f"{folder}", "Train first.")
+    return folder
 
 
 def data_of(options: DataOptions, config: Config) -> DataOptions:

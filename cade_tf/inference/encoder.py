@@ -37,6 +37,21 @@ class Encoder:
         walk_length: Steps of the walks that make contexts.
         feature_names: Names of the features in training, where they had names.
         structural: Whether the training graph had no features, so that degrees stand for them.
+
+    Example:
+
+    >>> from cade_tf.models.dual_encoder import GraphSAGE
+    >>> graph = Graph.from_edges([[0, 1], [1, 2]], features=np.eye(3))
+    >>> model = GraphSAGE(feature_width=3, num_known=3, dim=8, fanouts=(2,))
+    >>> model.build()
+    >>> encoder = Encoder(
+    ...     model=model,
+    ...     transform=fit_transform(graph, FeatureOptions(), seed=0),
+    ...     known_ids=graph.ids,
+    ...     walk_length=2,
+    ... )
+    >>> encoder.embed(graph, walks=1, progress=False).shape
+    (3, 8)
     """
 
     model: DualEncoder

@@ -314,19 +314,47 @@ class DualEncoder(keras.Model):
 
 @keras.saving.register_keras_serializable("cade_tf")
 class GraphSAGE(DualEncoder):
-    """The baseline: one sampling, one parameter set, no bias, no attention."""
+    """The baseline: one sampling, one parameter set, no bias, no attention.
+
+    See `DualEncoder` for the arguments.
+
+    Example:
+
+    >>> tree = TreeInputs(tf.zeros([4, 5]), tf.constant([0]), (tf.constant([[1, 2, 3]]),), ())
+    >>> GraphSAGE(feature_width=5, num_known=4, dim=8, fanouts=(3,))(tree).shape
+    TensorShape([1, 1, 8])
+    """
 
     has_bias = False
 
 
 @keras.saving.register_keras_serializable("cade_tf")
 class CadeGB(DualEncoder):
-    """CADE-gb: GraphSAGE with the global bias only."""
+    """CADE-gb: GraphSAGE with the global bias only.
+
+    See `DualEncoder` for the arguments.
+
+    Example:
+
+    >>> model = CadeGB(feature_width=5, num_known=4, dim=8, fanouts=(3, 2))
+    >>> model.build()
+    >>> model.bias.table.shape
+    TensorShape([4, 8])
+    """
 
 
 @keras.saving.register_keras_serializable("cade_tf")
 class CadeMS(DualEncoder):
-    """CADE-MS: K neighbourhood samplings, attended by dot products."""
+    """CADE-MS: K neighbourhood samplings, attended by dot products.
+
+    See `DualEncoder` for the arguments.
+
+    Example:
+
+    >>> model = CadeMS(feature_width=5, num_known=4, dim=8, fanouts=(3, 2), k=2)
+    >>> model.dual(tf.zeros([6, 2, 8]), tf.zeros([6, 2, 8])).attention.shape
+    TensorShape([6, 2, 2])
+    """
 
     samplings_by_k = True
 
@@ -338,7 +366,17 @@ class CadeMS(DualEncoder):
 
 @keras.saving.register_keras_serializable("cade_tf")
 class CadeMA(DualEncoder):
-    """CADE-MA: K aggregator parameter sets, attended by the vector A."""
+    """CADE-MA: K aggregator parameter sets, attended by the vector A.
+
+    See `DualEncoder` for the arguments.
+
+    Example:
+
+    >>> tree = TreeInputs(tf.zeros([4, 5]), tf.constant([0]), (tf.constant([[1, 2, 3]]),), ())
+    >>> model = CadeMA(feature_width=5, num_known=4, dim=8, fanouts=(3,), k=2)
+    >>> model(tree).shape
+    TensorShape([1, 2, 8])
+    """
 
     parameter_sets_by_k = True
 

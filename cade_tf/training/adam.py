@@ -27,8 +27,8 @@ class Adam(tf.Module):
     >>> weight = tf.Variable([1.0, 1.0])
     >>> adam = Adam([weight])
     >>> adam.apply([tf.constant([2.0, 0.0])], learning_rate=0.1, step=1)
-    >>> weight.numpy().round(3).tolist()
-    [0.9, 1.0]
+    >>> weight.numpy().round(3)
+    array([0.9, 1. ], dtype=float32)
     """
 
     def __init__(

@@ -24,8 +24,9 @@ class RowSparseAdam(tf.Module):
     >>> table = tf.Variable(tf.zeros([3, 2]))
     >>> adam = RowSparseAdam(table)
     >>> adam.apply(tf.constant([1]), tf.ones([1, 2]), learning_rate=0.1, step=1)
-    >>> table.numpy()[:2].round(3).tolist()
-    [[0.0, 0.0], [-0.1, -0.1]]
+    >>> table.numpy()[:2].round(3)
+    array([[ 0. ,  0. ],
+           [-0.1, -0.1]], dtype=float32)
     """
 
     def __init__(

@@ -33,6 +33,13 @@ class Trained:
         seconds: Time of those steps, without preparation.
         warning: What is wrong with the run, if it collapsed.
         best_step: Step whose weights the encoder has, where validation chose one.
+
+    Example:
+
+    >>> graph = Graph.from_edges([[0, 1], [1, 2], [2, 0]], features=np.eye(3))
+    >>> trained = train(graph, Config(dim=8, fanouts=(2, 2), steps=0), progress=False)
+    >>> trained.steps, trained.encoder.model.dim
+    (0, 8)
     """
 
     encoder: Encoder
