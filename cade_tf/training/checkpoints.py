@@ -19,7 +19,7 @@ PREFIX = "step"
 BEST_FOLDER = "best"
 
 _log = logging.getLogger(__name__)
-_UNREADABLE = (tf.errors.OpError, ValueError, AssertionError, UnicodeDecodeError)
+_UNREADABLE = (tf.errors.OpError, ValueError, AssertionError, LookupError, RuntimeError)
 
 
 class Checkpoints:
@@ -176,7 +176,10 @@ def _list_anew(folder: Path) -> None:
     names = [path.name for path in saved(folder)]
     if names:
         lines = [f'model_checkpoint_path: "{names[-1]}"']
-        lines += [f'all_model_checkpoint_paths: "{name}"' for name in names]
+        for name in names:
+            written = (folder / f"{name}.index").stat().st_mtime
+            lines.append(f'all_model_checkpoint_paths: "{name}"')
+            lines.append(f"all_model_checkpoint_timestamps: {written}")
         with atomic_write(folder / "checkpoint") as file:
             file.write(("\n".join(lines) + "\n").encode())
 

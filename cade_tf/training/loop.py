@@ -14,6 +14,7 @@ from cade_tf.cli.progress import Progress
 from cade_tf.config import Config
 from cade_tf.errors import InputError
 from cade_tf.inference.encoder import Encoder
+from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.training import devices
 from cade_tf.training.checkpoints import Checkpoints
 from cade_tf.training.early_stopping import EarlyStopping
@@ -38,6 +39,14 @@ class _Record(tf.Module):
         super().__init__(name="record")
         self.seconds = tf.Variable(0.0, dtype=tf.float64, trainable=False, name="seconds")
         self.metrics = tf.Variable(tf.zeros([len(STEP_METRICS)]), trainable=False, name="metrics")
+
+
+class _Weights(tf.Module):
+    """All weights of a model; a checkpoint of a Keras model would miss layers kept in lists."""
+
+    def __init__(self, model: DualEncoder) -> None:
+        super().__init__(name="weights")
+        self.values = [w.value for w in model.weights]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,8 +110,9 @@ class Loop:
 
     def _make_checkpoints(self, chief: bool) -> Checkpoints:
         step = self.step
+        weights = _Weights(step.model)
         state = {
-            "model": step.model,
+            "model": weights,
             "optimizer": step.optimizer,
             "bias_optimizer": step.bias_optimizer,
             "loss_scale": step.loss_scale,
@@ -113,7 +123,7 @@ class Loop:
         return Checkpoints(
             Path(self.run_dir or "") / CHECKPOINT_FOLDER,
             {name: part for name, part in state.items() if part is not None},
-            step.model,
+            weights,
             keep=self.config.keep_checkpoints,
             writes=chief,
         )

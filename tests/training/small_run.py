@@ -60,7 +60,12 @@ def assert_same_bits(left: dict[str, np.ndarray], right: dict[str, np.ndarray]) 
 
 
 def train_and_write(run_dir: str, output: str, options: dict[str, Any]) -> None:
-    """Trains in a folder and writes weights and embeddings; ends as the command line would."""
+    """Trains in a folder and writes weights and embeddings; ends as the command line would.
+
+    What it says on standard error goes into a file beside the output.
+    """
+    log = os.open(Path(output).with_suffix(".log"), os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
+    os.dup2(log, 2)
     from cade_tf.cli import app
     from cade_tf.training.trainer import train
 

@@ -1,5 +1,7 @@
 """A run that is killed, at whatever moment, ends as one that is not: to the bit."""
 
+import os
+import shutil
 import signal
 import time
 
@@ -53,11 +55,12 @@ def test_a_run_killed_at_ten_random_moments_ends_with_the_same_bits(unbroken, tm
             process.kill()
             process.join()
             assert process.exitcode == -signal.SIGKILL
+            killed += 1
         else:
-            # It was done before its time had come: the rest are killed on their way to report.
+            # Done before its time had come: what is left of the ten fall on a run that starts over.
             assert process.exitcode == 0
             small_run.assert_same_bits(read(tmp_path), expected)
-        killed += 1
+            shutil.rmtree(tmp_path / "run")
     process = run(small_run.train_and_write, tmp_path)
     process.join(300)
     assert process.exitcode == 0
@@ -80,18 +83,15 @@ def test_a_run_killed_while_it_writes_a_checkpoint_ends_with_the_same_bits(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_saves_says_so_and_the_same_command_continues(number, unbroken, tmp_path, capfd):
+def test_a_signal_saves_says_so_and_the_same_command_continues(number, tmp_path):
     # Steps enough that the signal arrives before the end; the rest of the test cuts them short.
     process = run(small_run.train_and_write, tmp_path, steps=100_000)
-    deadline = time.monotonic() + 120
-    while not saved_steps(tmp_path) and time.monotonic() < deadline:
+    while process.is_alive() and not saved_steps(tmp_path):
         time.sleep(0.02)
-    import os
-
     os.kill(process.pid, number)
     process.join(60)
     assert process.exitcode == 128 + number
-    told = capfd.readouterr().err
+    told = (tmp_path / "output.log").read_text()
     assert "the same command continues" in told
     (last,) = saved_steps(tmp_path)[-1:]
     assert f"stopped after step {last}" in told
