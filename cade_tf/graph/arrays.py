@@ -46,12 +46,15 @@ def _padding(offset: int, name: str) -> bytes:
     return struct.pack("<HH", _PADDING_ID, -start % _ALIGNMENT) + bytes(-start % _ALIGNMENT)
 
 
-def read_arrays(path: str | Path, *, memory_map: bool = True) -> dict[str, np.ndarray]:
+def read_arrays(
+    path: str | Path, *, memory_map: bool = True, only: Sequence[str] | None = None
+) -> dict[str, np.ndarray]:
     """Reads an npz without ever unpickling.
 
     Args:
         path: The file.
         memory_map: Whether large uncompressed arrays stay on disk until they are touched.
+        only: Names of the arrays that are wanted; all by default.
 
     Returns:
         The arrays by name; mapped ones are read-only.
@@ -64,9 +67,21 @@ def read_arrays(path: str | Path, *, memory_map: bool = True) -> dict[str, np.nd
         arrays = {}
         for member in archive.infolist():
             name = member.filename.removesuffix(".npy")
+            if only is not None and name not in only:
+                continue
             array = _mapped(path, file, member) if memory_map else None
             arrays[name] = read_member(archive, path, name) if array is None else array
         return arrays
+
+
+def member_names(path: str | Path) -> list[str]:
+    """Names of the arrays in an npz.
+
+    Raises:
+        InputError: Not an npz, or a damaged one.
+    """
+    with open_archive(Path(path)) as archive:
+        return [name.removesuffix(".npy") for name in archive.namelist()]
 
 
 def read_exactly(path: str | Path, names: Sequence[str]) -> dict[str, np.ndarray]:

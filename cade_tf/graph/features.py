@@ -1,7 +1,8 @@
 """Scaling and reduction of features, fit on training nodes and kept with the model."""
 
 import dataclasses
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -71,22 +72,38 @@ class FeatureTransform:
         Raises:
             InputError: No nodes, negative values for log, or an SVD wider than the features.
         """
-        nodes, width = features.shape
-        if not nodes:
+        return cls.fit_parts([features], options, seed)
+
+    @classmethod
+    def fit_parts(cls, parts: Iterable[Features], options: FeatureOptions, seed: int = 0) -> Self:
+        """As `fit`, for features that come in parts and are never held all at once.
+
+        Raises:
+            InputError: As for `fit`; or an SVD is asked for, which needs all features at once.
+        """
+        given = (part for part in parts if part.shape[0])
+        first = next(given, None)
+        if first is None:
             raise InputError("features", "at least one training node", "none", "Train on some.")
         transform = cls(
             scaling=options.feature_scaling,
-            input_width=width,
+            input_width=first.shape[1],
             densify=options.densify_features,
         )
-        features = transform._prepared(features)
-        if options.feature_scaling in ("standard", "log"):
-            transform = dataclasses.replace(transform, **_standard(features))
-        elif options.feature_scaling == "tfidf":
-            transform = dataclasses.replace(transform, weights=_inverse_frequency(features))
+        prepared: Iterable[Features] = map(transform._prepared, itertools.chain([first], given))
         if options.feature_svd:
-            scaled = transform._scaled(features)
-            components = _directions(scaled, options.feature_svd, seed)
+            prepared = list(prepared)
+            if len(prepared) > 1:
+                raise InputError(
+                    "feature_svd", "0 for features in parts", options.feature_svd, "Leave it out."
+                )
+        if options.feature_scaling in ("standard", "log"):
+            transform = dataclasses.replace(transform, **_standard(prepared))
+        elif options.feature_scaling == "tfidf":
+            transform = dataclasses.replace(transform, weights=_inverse_frequency(prepared))
+        if options.feature_svd:
+            (features,) = prepared
+            components = _directions(transform._scaled(features), options.feature_svd, seed)
             transform = dataclasses.replace(transform, components=components)
         return transform
 
@@ -168,24 +185,31 @@ class FeatureTransform:
         return cls(**fields)
 
 
-def _standard(features: Features) -> dict[str, Any]:
+def _standard(parts: Iterable[Features]) -> dict[str, Any]:
     from sklearn.preprocessing import StandardScaler
 
-    dense = isinstance(features, np.ndarray)
-    scaler = StandardScaler(with_mean=dense).fit(features)
+    scaler: Any = None
+    for features in parts:
+        scaler = scaler or StandardScaler(with_mean=isinstance(features, np.ndarray))
+        scaler.partial_fit(features)
     fitted = {"scale": scaler.scale_.astype(np.float32)}
-    if dense:
+    if scaler.with_mean:
         fitted["mean"] = scaler.mean_.astype(np.float32)
     return fitted
 
 
-def _inverse_frequency(features: Features) -> np.ndarray:
+def _inverse_frequency(parts: Iterable[Features]) -> np.ndarray:
     """log((1 + nodes) / (1 + nodes with the feature)) + 1, as scikit-learn smooths it."""
-    if isinstance(features, np.ndarray):
-        present = np.count_nonzero(features, axis=0)
-    else:
-        present = np.bincount(features.indices[features.data != 0], minlength=features.shape[1])
-    return (np.log((1 + features.shape[0]) / (1 + present)) + 1).astype(np.float32)
+    nodes = 0
+    present: Any = 0
+    for features in parts:
+        nodes += features.shape[0]
+        if isinstance(features, np.ndarray):
+            present += np.count_nonzero(features, axis=0)
+        else:
+            columns = features.indices[features.data != 0]
+            present += np.bincount(columns, minlength=features.shape[1])
+    return (np.log((1 + nodes) / (1 + present)) + 1).astype(np.float32)
 
 
 def _directions(features: Features, width: int, seed: int) -> np.ndarray:

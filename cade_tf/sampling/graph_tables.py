@@ -9,9 +9,8 @@ import tensorflow as tf
 
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Features, Graph
+from cade_tf.graph.sharding import NEGATIVE_POWER
 from cade_tf.sampling.tables import RowSource, SparseTable, Table, TensorTable
-
-NEGATIVE_POWER = 0.75
 
 
 @dataclasses.dataclass(frozen=True)

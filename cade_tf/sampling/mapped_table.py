@@ -32,12 +32,11 @@ class Residency:
         """Adds the mapping behind an array, if it has one."""
         base: object = array
         while isinstance(base, np.ndarray):
-            if isinstance(base, np.memmap) and isinstance(base._mmap, mmap.mmap):
-                self._maps.append(base._mmap)
-                # Neighbours of a row are not what is asked for next.
-                base._mmap.madvise(mmap.MADV_RANDOM)
-                return
             base = base.base
+        if isinstance(base, mmap.mmap):
+            self._maps.append(base)
+            # Neighbours of a row are not what is asked for next.
+            base.madvise(mmap.MADV_RANDOM)
 
     def check(self) -> None:
         """Gives all pages back where they are more than the limit."""

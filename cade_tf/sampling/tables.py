@@ -6,7 +6,7 @@ and one look-up of distinct ids where it is not.
 """
 
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import Protocol, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -87,12 +87,31 @@ class SparseTable:
         matrix: sp.csr_array,
         make_table: Callable[[np.ndarray], Table] = TensorTable,
     ) -> None:
-        self.width = matrix.shape[1]
         starts = matrix.indptr[:-1].astype(np.int64)
         lengths = np.diff(matrix.indptr).astype(np.int64)
-        self.spans = make_table(np.stack([starts, lengths], axis=1))
-        self.columns = make_table(matrix.indices.astype(np.int64))
-        self.entries = make_table(matrix.data)
+        self._set(
+            make_table(np.stack([starts, lengths], axis=1)),
+            make_table(matrix.indices.astype(np.int64)),
+            make_table(matrix.data),
+            matrix.shape[1],
+        )
+
+    @classmethod
+    def of_tables(cls, spans: Table, columns: Table, entries: Table, width: int) -> Self:
+        """Sparse rows that lie in tables already.
+
+        Args:
+            spans: [rows, 2], start of a row's entries and their number.
+            columns: int64 [entries], column of each entry.
+            entries: [entries], their values.
+            width: Number of columns.
+        """
+        table = cls.__new__(cls)
+        table._set(spans, columns, entries, width)
+        return table
+
+    def _set(self, spans: Table, columns: Table, entries: Table, width: int) -> None:
+        self.spans, self.columns, self.entries, self.width = spans, columns, entries, width
 
     @property
     def num_rows(self) -> int:
