@@ -1,9 +1,24 @@
 """The memorable global bias B: one trainable row per known node."""
 
-from typing import Any
+from typing import Any, Protocol
 
 import keras
 import tensorflow as tf
+
+
+class RowStore(Protocol):
+    """Rows of B that are kept outside of the layer, as on parameter servers.
+
+    Attributes:
+        table: The variable or sharded variable of the rows.
+        watched: What a gradient tape watches in the place of the table.
+    """
+
+    table: Any
+    watched: tf.Variable
+
+    def lookup(self, rows: tf.Tensor) -> tf.Tensor:
+        """Rows by number; their gradient is that of `watched`, as IndexedSlices."""
 
 
 @keras.saving.register_keras_serializable("cade_tf")
@@ -33,22 +48,42 @@ class GlobalBias(keras.layers.Layer):
         super().__init__(**kwargs)
         self.num_nodes = num_nodes
         self.dim = dim
+        self.store: RowStore | None = None
+
+    def keep_in(self, store: RowStore) -> None:
+        """Keeps the rows in a store instead of a weight; to be called before `build`."""
+        self.store = store
+
+    @property
+    def variable(self) -> Any:
+        """The table itself, as optimisers update it."""
+        return self.table.value if self.store is None else self.store.table
+
+    @property
+    def watched(self) -> tf.Variable:
+        """What a gradient tape watches to get the gradient of the rows that were read."""
+        return self.table.value if self.store is None else self.store.watched
 
     def build(self, input_shape: tuple[int | None, ...]) -> None:
         """Creates the table, zero at first."""
         # Without autocast `call` reads the variable itself, also in mixed precision: a cast of the
         # whole table would cost its size every step and make the gradient dense.
-        self.table = self.add_weight(
-            name="table",
-            shape=(self.num_nodes, self.dim),
-            initializer="zeros",
-            autocast=False,
-        )
+        if self.store is None:
+            self.table = self.add_weight(
+                name="table",
+                shape=(self.num_nodes, self.dim),
+                initializer="zeros",
+                autocast=False,
+            )
         super().build(input_shape)
 
     def call(self, rows: tf.Tensor) -> tf.Tensor:
         """Looks the rows up."""
-        found = tf.gather(self.table.value, tf.maximum(rows, 0))
+        known = tf.maximum(rows, 0)
+        if self.store is None:
+            found = tf.gather(self.table.value, known)
+        else:
+            found = self.store.lookup(known)
         bias = tf.where(tf.expand_dims(rows >= 0, 1), found, tf.zeros_like(found))
         return tf.cast(bias, self.compute_dtype)
 

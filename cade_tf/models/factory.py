@@ -1,6 +1,7 @@
 """Models by name."""
 
 from cade_tf.config import ModelOptions
+from cade_tf.layers.global_bias import RowStore
 from cade_tf.models.dual_encoder import CadeGB, CadeMA, CadeMS, DualEncoder, GraphSAGE
 
 MODEL_CLASSES: dict[str, type[DualEncoder]] = {
@@ -18,6 +19,7 @@ def make_model(
     num_known: int,
     seed: int = 0,
     dtype: str = "float32",
+    bias_store: RowStore | None = None,
 ) -> DualEncoder:
     """The model that some options describe, built.
 
@@ -27,6 +29,7 @@ def make_model(
         num_known: Nodes of the training graph.
         seed: Seed of the initial weights.
         dtype: Keras' policy of the arithmetic, as "mixed_bfloat16".
+        bias_store: Keeps the global bias, where it is not to be a weight of the model.
     """
     model = MODEL_CLASSES[options.model](
         feature_width=feature_width,
@@ -44,5 +47,7 @@ def make_model(
         seed=seed,
         dtype=dtype,
     )
+    if bias_store is not None and model.bias is not None:
+        model.bias.keep_in(bias_store)
     model.build()
     return model

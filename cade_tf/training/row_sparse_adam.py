@@ -1,8 +1,13 @@
 """Adam that touches only the rows a step has read."""
 
+import functools
+from typing import Any
+
 import tensorflow as tf
 
 from cade_tf.training.adam import EPSILON
+
+ShardedVariable = tf.__internal__.distribute.ShardedVariable
 
 
 class RowSparseAdam(tf.Module):
@@ -12,7 +17,7 @@ class RowSparseAdam(tf.Module):
     rows it touches, however large the table. Bias correction uses the number of steps of the run.
 
     Args:
-        table: The variable to be updated, [rows, width].
+        table: The variable to be updated, [rows, width], or a sharded one; moments lie beside it.
         beta_1: Decay of the first moment.
         beta_2: Decay of the second moment.
         epsilon: Added to the root of the second moment.
@@ -31,7 +36,7 @@ class RowSparseAdam(tf.Module):
 
     def __init__(
         self,
-        table: tf.Variable,
+        table: Any,
         *,
         beta_1: float = 0.9,
         beta_2: float = 0.999,
@@ -44,8 +49,8 @@ class RowSparseAdam(tf.Module):
         self.beta_2 = beta_2
         self.epsilon = epsilon
         self.weight_decay = weight_decay
-        self.first = tf.Variable(tf.zeros_like(table), trainable=False, name="first")
-        self.second = tf.Variable(tf.zeros_like(table), trainable=False, name="second")
+        self.first = _zeros_like(table, "first")
+        self.second = _zeros_like(table, "second")
 
     def apply(
         self,
@@ -82,11 +87,16 @@ class RowSparseAdam(tf.Module):
         step = tf.cast(step, tf.float32)
         rate = tf.cast(learning_rate, tf.float32)
         corrected = rate * tf.sqrt(1.0 - self.beta_2**step) / (1.0 - self.beta_1**step)
-        tf.distribute.get_strategy().extended.update(
-            self.table,
-            self._update,
-            args=(self.first, self.second, rows, gradients, rate, corrected),
-        )
+        extended = tf.distribute.get_strategy().extended
+        parts = _parts(self.table)
+        begin = 0
+        for table, *moments in zip(parts, _parts(self.first), _parts(self.second), strict=True):
+            own = (rows, gradients)
+            if len(parts) > 1:
+                inside = (rows >= begin) & (rows < begin + table.shape[0])
+                own = (tf.boolean_mask(rows, inside) - begin, tf.boolean_mask(gradients, inside))
+            extended.update(table, self._update, args=(*moments, *own, rate, corrected))
+            begin += table.shape[0]
 
     def _update(
         self,
@@ -108,6 +118,25 @@ class RowSparseAdam(tf.Module):
         first.scatter_update(tf.IndexedSlices(first_moment, rows))
         second.scatter_update(tf.IndexedSlices(second_moment, rows))
         table.scatter_sub(tf.IndexedSlices(change, rows))
+
+
+def _parts(table: Any) -> list[tf.Variable]:
+    """The variables that a sharded variable consists of; a plain one is its only part."""
+    return list(table.variables) if isinstance(table, ShardedVariable) else [table]
+
+
+def _zeros_like(table: Any, name: str) -> Any:
+    """Variables of zeros, part for part where the table's are."""
+    extended = tf.distribute.get_strategy().extended
+    made = []
+    for part in _parts(table):
+        zeros = functools.partial(tf.zeros, part.shape, part.dtype)
+        if isinstance(table, ShardedVariable):
+            with extended.colocate_vars_with(part):
+                made.append(tf.Variable(zeros, trainable=False, name=name))
+        else:
+            made.append(tf.Variable(zeros, trainable=False, name=name))
+    return ShardedVariable(made, name=name) if isinstance(table, ShardedVariable) else made[0]
 
 
 def distinct_rows(rows: tf.Tensor, gradients: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -83,14 +83,18 @@ class TrainingStep(tf.Module):
         self.gradient_norm = tf.Variable(0.0, trainable=False, name="gradient_norm")
         # Number of the term or gradient that was not finite.
         self._fault = tf.Variable(_FINE, trainable=False, name="fault")
-        bias = model.bias.table if model.bias is not None else None
-        self.dense_weights = [w for w in model.trainable_variables if w is not bias]
+        bias = model.bias
+        self.dense_weights = [
+            w for w in model.trainable_variables if bias is None or w.value is not bias.variable
+        ]
         self.optimizer = Adam(
             [w.value for w in self.dense_weights], weight_decay=options.weight_decay
         )
         self.bias_optimizer: RowSparseAdam | None = None
         if bias is not None:
-            self.bias_optimizer = RowSparseAdam(bias.value, weight_decay=options.bias_weight_decay)
+            self.bias_optimizer = RowSparseAdam(
+                bias.variable, weight_decay=options.bias_weight_decay
+            )
         self.loss_scale: gradients.LossScale | None = None
         if model.compute_dtype == "float16":
             self.loss_scale = gradients.LossScale()
@@ -107,9 +111,28 @@ class TrainingStep(tf.Module):
         total = tf.zeros([len(STEP_METRICS)])
         done = tf.constant(0)
         while tf.logical_and(done < count, tf.equal(self._fault, _FINE)):
-            fine, metrics = self._one()
+            fine, metrics = self._one(self.step)
+            self.step.assign_add(tf.cast(fine, tf.int64))
             total += tf.where(fine, metrics, tf.zeros_like(metrics))
             done += tf.cast(fine, tf.int32)
+        return total / tf.cast(tf.maximum(done, 1), tf.float32)
+
+    @tf.function(reduce_retracing=True)
+    def run_numbers(self, first: tf.Tensor, count: tf.Tensor) -> tf.Tensor:
+        """As `run`, for steps of given numbers, leaving the count of steps done to the caller.
+
+        Workers of a cluster do different steps at the same time.
+
+        Args:
+            first: Number of the first step, from 0.
+            count: How many.
+        """
+        total = tf.zeros([len(STEP_METRICS)])
+        done = tf.constant(0)
+        while tf.logical_and(done < count, tf.equal(self._fault, _FINE)):
+            fine, metrics = self._one(first + tf.cast(done, tf.int64))
+            total += tf.where(fine, metrics, tf.zeros_like(metrics))
+            done += 1
         return total / tf.cast(tf.maximum(done, 1), tf.float32)
 
     def advance(self, count: int) -> tf.Tensor:
@@ -141,12 +164,14 @@ class TrainingStep(tf.Module):
 
         Not compiled: for the few times it is called, that would take longer than it saves.
         """
-        return self._scores(0, min(self.options.batch_size, LOOK_PAIRS))[0]
+        return self._scores(self.step, 0, min(self.options.batch_size, LOOK_PAIRS))[0]
 
     # --- one step ----------------------------------------------------------------------------
 
-    def _one(self) -> tuple[tf.Tensor, tf.Tensor]:
-        outcome = self.strategy.run(self._backward)
+    def _one(self, number: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """The step of a number, from 0; whether it was done, and its metrics."""
+        number = tf.identity(number)
+        outcome = self.strategy.run(self._backward, args=(number,))
         squares, terms, metrics = (
             self.strategy.experimental_local_results(value)[0]
             for value in (outcome.squares, outcome.terms, outcome.metrics)
@@ -163,17 +188,15 @@ class TrainingStep(tf.Module):
             fine = tf.logical_and(fine, ~lost)
             self.loss_scale.update(updates)
         if fine:
-            rate = self.learning_rate()
-            self.step.assign_add(1)
             self.gradient_norm.assign(tf.sqrt(tf.reduce_sum(squares)))
             if updates:
-                self._update(outcome.gradients, rate)
+                self._update(outcome.gradients, number)
         else:
             checks = tf.concat([term_ok, gradient_ok], 0)
             self._fault.assign(tf.cast(tf.argmin(tf.cast(checks, tf.int32)), tf.int32))
         return fine, metrics
 
-    def _backward(self) -> _Outcome:
+    def _backward(self, number: tf.Tensor) -> _Outcome:
         """Gradients of the step, the same on every replica."""
         options, context = self.options, tf.distribute.get_replica_context()
         part = options.batch_size // self.replicas
@@ -181,10 +204,10 @@ class TrainingStep(tf.Module):
         sources = [w.value for w in self.dense_weights]
         dense = len(sources)
         if self.model.bias is not None:
-            sources.append(self.model.bias.table.value)
+            sources.append(self.model.bias.watched)
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(sources)
-            scores, valid = self._scores(first, part)
+            scores, valid = self._scores(number, first, part)
             count = None
             if self.replicas > 1:
                 own = tf.reduce_sum(tf.cast(valid, tf.float32))
@@ -213,25 +236,28 @@ class TrainingStep(tf.Module):
         )
         return _Outcome(summed, squares, numbers[-2:], numbers[:-2])
 
-    def _scores(self, first: tf.Tensor | int, count: int) -> tuple[PairScores, tf.Tensor]:
-        """Scores of pairs first..first+count-1 of the step's batch, and which of them count."""
+    def _scores(
+        self, number: tf.Tensor, first: tf.Tensor | int, count: int
+    ) -> tuple[PairScores, tf.Tensor]:
+        """Scores of pairs first..first+count-1 of a step's batch, and which of them count."""
         options = self.options
-        start = self.step * options.batch_size + tf.cast(first, tf.int64)
+        start = number * options.batch_size + tf.cast(first, tf.int64)
         pairs = self.pairs.draw(self.graph, start, count)
-        key = random.make_key(options.seed, random.Stream.NEGATIVE, self.step)
+        key = random.make_key(options.seed, random.Stream.NEGATIVE, number)
         if options.negative_sharing == "pair":
             key = random.fold_in(key, tf.range(count) + tf.cast(first, tf.int32))
         negatives = draw_negatives(self.graph, key, options.negatives)
-        key = random.make_key(options.seed, random.Stream.NEIGHBOR, self.step)
+        key = random.make_key(options.seed, random.Stream.NEIGHBOR, number)
         scores = self.model.score_pairs(self.graph, pairs.nodes, pairs.partners, negatives, key)
         return scores, pairs.valid
 
-    def _update(self, summed: gradients.Gradients, rate: tf.Tensor) -> None:
-        self.optimizer.apply(summed.dense, learning_rate=rate, step=self.step)
+    def _update(self, summed: gradients.Gradients, number: tf.Tensor) -> None:
+        rate = schedules.learning_rate(self.options, number, self.last)
+        self.optimizer.apply(summed.dense, learning_rate=rate, step=number + 1)
         if self.bias_optimizer is not None:
             self.bias_optimizer.apply_distinct(
                 summed.rows,
                 summed.values,
                 learning_rate=rate * self.options.bias_learning_rate,
-                step=self.step,
+                step=number + 1,
             )

@@ -1,0 +1,43 @@
+"""The global bias on parameter servers."""
+
+from typing import Any
+
+import tensorflow as tf
+
+from cade_tf.sampling.sharded_table import ShardedTable
+
+
+class ShardedBias(tf.Module):
+    """Rows of B in a sharded variable.
+
+    The gradient goes to one scalar that stands for the whole table: as rows of the table by their
+    numbers, exactly what a plain variable would get.
+
+    Args:
+        table: Sharded variable [rows, dim], not trainable for Keras.
+        watched: Any scalar variable; its value does not matter.
+
+    Example:
+
+    >>> parts = [tf.Variable([[1.0], [2.0]]), tf.Variable([[3.0]])]
+    >>> bias = ShardedBias(tf.__internal__.distribute.ShardedVariable(parts), tf.Variable(0.0))
+    >>> bias.lookup(tf.constant([2, 0])).numpy().tolist()
+    [[3.0], [1.0]]
+    """
+
+    def __init__(self, table: Any, watched: tf.Variable) -> None:
+        super().__init__(name="sharded_bias")
+        self.table = table
+        self.watched = watched
+
+    def lookup(self, rows: tf.Tensor) -> tf.Tensor:
+        """Rows by number."""
+
+        @tf.custom_gradient
+        def read(watched: tf.Tensor) -> tuple[tf.Tensor, Any]:
+            def gradient(upstream: tf.Tensor) -> tf.IndexedSlices:
+                return tf.IndexedSlices(upstream, rows, tf.constant(self.table.shape))
+
+            return ShardedTable(self.table.variables).fetch(rows), gradient
+
+        return read(self.watched)
