@@ -10,20 +10,27 @@ import numpy as np
 from cade_tf.config import (
     MODELS,
     Config,
-    EmbeddingOptions,
+    DataOptions,
     FeatureOptions,
-    ModelOptions,
+    RunOptions,
+    SplitOptions,
     TrainingOptions,
 )
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Features, Graph
 
 _FEATURES = FeatureOptions.field_names()
-_ENGINE = (
-    *_FEATURES,
-    *ModelOptions.field_names(),
-    *(n for n in TrainingOptions.field_names() if n != "checkpoint_every"),
-    *(n for n in EmbeddingOptions.field_names() if n != "embed_batch_size"),
+# Everything but what names the data and the split, or only says how a run is kept and shown.
+_ENGINE = tuple(
+    name
+    for name in Config.field_names()
+    if name
+    not in (
+        *DataOptions.field_names(),
+        *SplitOptions.field_names(),
+        *RunOptions.field_names(),
+        "embed_batch_size",
+    )
 )
 # GraphSAGE and CADE-gb have one encoder output: nothing to attend to.
 _DUAL_ONLY = ("k", "attention_score", "attention_temperature")
@@ -145,7 +152,7 @@ def _all() -> dict[str, Method]:
             "Untrained encoder",
             "graphsage",
             _UNTRAINED,
-            _engine(model="graphsage", steps=0),
+            _engine(model="graphsage", steps=0, epochs=0),
         ),
     ]
     methods += [

@@ -164,7 +164,7 @@ def cell_of(entry: Entry, split: int, settings: Settings) -> Cell:
     """The cell of an entry on one split.
 
     Raises:
-        InputError: The data that decide about the task are missing.
+        InputError: The data that decide about the task are missing, or the recipe does not fit.
     """
     task = entry.task
     if task == EITHER:
@@ -174,9 +174,18 @@ def cell_of(entry: Entry, split: int, settings: Settings) -> Cell:
     config = config.replace(**entry.changes, seed=config.seed + split)
     if entry.method in MODELS:
         config = config.replace(model=entry.method)
+    if config.validate_every:
+        raise InputError(
+            "validate_every",
+            "0 in the recipe of an experiment",
+            config.validate_every,
+            "All methods get the same fixed budget; choose --steps with --validating.",
+        )
     if settings.quick:
         config = config.replace(
-            steps=min(config.steps, QUICK_STEPS), embed_walks=min(config.embed_walks, QUICK_WALKS)
+            steps=min(config.steps, QUICK_STEPS),
+            epochs=0,
+            embed_walks=min(config.embed_walks, QUICK_WALKS),
         )
     return Cell(
         dataset=entry.dataset,

@@ -62,6 +62,7 @@ def test_what_determines_a_score_changes_the_key(change):
         ("cade_ms", {"k": 7}, True),
         ("cade_ms", {"data_dir": "elsewhere"}, False),
         ("cade_ma", {"checkpoint_every": 7}, False),
+        ("cade_ma", {"precision": "bfloat16"}, True),
         ("cade_ma", {"embed_walks": 7}, True),
     ],
 )

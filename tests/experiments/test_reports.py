@@ -108,6 +108,15 @@ def test_splits_differ_in_split_and_seed(tmp_path):
     assert first.config.model == entry.method == "cade_ma"
 
 
+def test_recipes_that_stop_early_are_refused_for_the_sake_of_equal_budgets(tmp_path):
+    entry = tables.experiment_of("digits").entries[-1]
+    chosen = dataclasses.replace(
+        settings(tmp_path), recipe=lambda *_: Config(validate_every=5, stop_on="mrr")
+    )
+    with pytest.raises(InputError, match="same fixed budget"):
+        runner.cell_of(entry, 0, chosen)
+
+
 def test_quick_shortens_training_and_says_so(tmp_path):
     entry = tables.experiment_of("digits").entries[-1]
     assert runner.cell_of(entry, 0, settings(tmp_path)).config.steps == runner.QUICK_STEPS
