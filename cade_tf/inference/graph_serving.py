@@ -19,6 +19,7 @@ from cade_tf.inference.requests import (
     Tensors,
     check_row_splits,
     check_weights,
+    guarded,
     request_function,
     require,
 )
@@ -86,11 +87,12 @@ class GraphModule(EncoderModule):
 
     def _embed_pair(self) -> Any:
         def embed_pair(given: Tensors) -> Tensors:
-            require(
+            check = require(
                 tf.size(given["node_ids"]) == tf.size(given["partner_ids"]),
                 "partner_ids: expected as many ids as node_ids, received",
                 tf.size(given["partner_ids"]),
             )
+            given = guarded(given, [check])
             nodes, partners = (
                 self.ids.positions(name, given[name]) for name in ("node_ids", "partner_ids")
             )
@@ -113,6 +115,7 @@ class GraphModule(EncoderModule):
             specs.append(tf.TensorSpec([None], tf.float32, "neighbor_weights"))
 
         def embed_new(given: Tensors) -> Tensors:
+            given = guarded(given, _check_new_nodes(given))
             tables = self._with_new_nodes(given)
             count = tf.size(given["neighbor_row_splits"], tf.int64) - 1
             nodes = self.graph.num_nodes + tf.range(count)
@@ -121,17 +124,9 @@ class GraphModule(EncoderModule):
         return request_function(embed_new, specs, self.default_seed)
 
     def _with_new_nodes(self, given: Tensors) -> GraphTables:
-        """The graph with the nodes of a request, all inputs checked."""
+        """The graph with the nodes of a request."""
         splits, neighbors = given["neighbor_row_splits"], given["neighbor_ids"]
         features, weights = given.get("features"), given.get("neighbor_weights")
-        check_row_splits(splits, neighbors, None if features is None else tf.shape(features)[0])
-        require(
-            tf.size(splits) <= MAX_NEW_NODES,
-            f"neighbor_row_splits: expected at most {MAX_NEW_NODES} nodes, received",
-            tf.size(splits),
-        )
-        if weights is not None:
-            check_weights(weights, neighbors)
         if features is None:
             degrees = tf.cast(splits[1:] - splits[:-1], tf.float32)
             features = tf.stack([tf.ones_like(degrees), tf.math.log1p(degrees)], axis=1)
@@ -148,6 +143,16 @@ class GraphModule(EncoderModule):
             walk_length=self.encoder.walk_length,
         )
         return {"embeddings": vectors}
+
+
+def _check_new_nodes(given: Tensors) -> list[Any]:
+    splits, neighbors = given["neighbor_row_splits"], given["neighbor_ids"]
+    features, weights = given.get("features"), given.get("neighbor_weights")
+    rows = None if features is None else tf.shape(features)[0]
+    checks = check_row_splits(splits, neighbors, rows)
+    message = f"neighbor_row_splits: expected at most {MAX_NEW_NODES} nodes, received"
+    checks.append(require(tf.size(splits) <= MAX_NEW_NODES, message, tf.size(splits)))
+    return checks if weights is None else checks + check_weights(weights, neighbors)
 
 
 def _variable_table(values: np.ndarray) -> TensorTable:

@@ -4,6 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from cade_tf.errors import InputError
+from cade_tf.inference.requests import guarded, require
 
 _HASH_KEYS = 16
 
@@ -54,15 +55,12 @@ class KnownIds(tf.Module):
         known = tf.gather(self.numbers, place) == numbers
         if self.strings is not None:
             known &= tf.gather(self.strings, found) == ids
-        tf.debugging.Assert(
+        check = require(
             tf.reduce_all(known),
-            [
-                f"{name}: expected ids of nodes in the exported graph, received unknown ones:",
-                tf.boolean_mask(ids, ~known),
-            ],
-            summarize=10,
+            f"{name}: expected ids of nodes in the exported graph, received unknown ones:",
+            tf.boolean_mask(ids, ~known),
         )
-        return found
+        return guarded({name: found}, [check])[name]
 
 
 def _hashes(texts: tf.Tensor, key: int) -> tf.Tensor:

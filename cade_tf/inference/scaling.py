@@ -4,6 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from cade_tf.graph.features import FeatureTransform
+from cade_tf.inference.requests import guarded, require
 
 
 class FeatureScaling(tf.Module):
@@ -29,14 +30,13 @@ class FeatureScaling(tf.Module):
 
     def __call__(self, features: tf.Tensor, name: str = "features") -> tf.Tensor:
         """Scales rows `[n, input width]`; errors call the rows `name`."""
-        tf.debugging.Assert(
-            tf.reduce_all(tf.math.is_finite(features)),
-            [f"{name}: expected finite numbers, received NaN or infinity."],
-        )
+        finite = tf.reduce_all(tf.math.is_finite(features))
+        checks = [require(finite, f"{name}: expected finite numbers, received NaN or infinity.")]
         if self.scaling == "log":
-            tf.debugging.Assert(
-                tf.reduce_all(features >= 0), [f"{name}: expected counts of at least 0."]
-            )
+            counts = tf.reduce_all(features >= 0)
+            checks.append(require(counts, f"{name}: expected counts of at least 0."))
+        features = guarded({name: features}, checks)[name]
+        if self.scaling == "log":
             features = tf.math.log1p(features)
         if self.mean is not None:
             features -= self.mean

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from cade_tf.inference import on_demand
 from cade_tf.inference.encoder import Encoder
-from cade_tf.inference.requests import Tensors, request_function, require
+from cade_tf.inference.requests import Tensors, guarded, request_function, require
 from cade_tf.inference.scaling import FeatureScaling
 from cade_tf.inference.trees import encode_trees
 from cade_tf.layers.bi_attention import DualPair
@@ -64,9 +64,11 @@ class EncoderModule(tf.Module):
         specs = hops + biases if with_bias else hops
 
         def encode_tree(given: Tensors) -> Tensors:
-            for spec in specs:
-                axes = 1 if spec.name in ("hop_0", "bias_0") else len(trees)
-                _require_same_trees(spec.name, given, axes)
+            roots = ("hop_0", "bias_0")
+            given = guarded(
+                given,
+                [_require_same_trees(n, given, 1 if n in roots else len(trees)) for n in given],
+            )
             rows = [_scaled(self.scaling, given[spec.name], spec.name) for spec in hops]
             own = [given[spec.name] for spec in biases] if with_bias else []
             if len(trees) == 1:
@@ -86,13 +88,14 @@ class EncoderModule(tf.Module):
         specs = [_spec(name, [None, k, model.dim]) for name in ("nodes", "partners")]
 
         def attend_pair(given: Tensors) -> Tensors:
-            nodes, partners = given["nodes"], given["partners"]
-            require(
-                tf.shape(nodes)[0] == tf.shape(partners)[0],
+            shapes = tf.shape(given["nodes"]), tf.shape(given["partners"])
+            check = require(
+                shapes[0][0] == shapes[1][0],
                 "partners: expected as many rows as nodes, received the shape",
-                tf.shape(partners),
+                shapes[1],
             )
-            return pair_outputs(model.dual(nodes, partners))
+            given = guarded(given, [check])
+            return pair_outputs(model.dual(given["nodes"], given["partners"]))
 
         return request_function(attend_pair, specs)
 
@@ -110,8 +113,8 @@ def _spec(name: str, shape: list[int | None]) -> tf.TensorSpec:
     return tf.TensorSpec(shape, tf.float32, name)
 
 
-def _require_same_trees(name: str, given: Tensors, axes: int) -> None:
-    require(
+def _require_same_trees(name: str, given: Tensors, axes: int) -> Any:
+    return require(
         tf.reduce_all(tf.shape(given[name])[:axes] == tf.shape(given["hop_1"])[:axes]),
         f"{name}: expected as many trees as hop_1, received the shape",
         tf.shape(given[name]),
