@@ -20,6 +20,7 @@ STAGES = (
     "evaluation",
     "baselines",
     "experiments",
+    "benchmark",
     "cli",
     "commands",
 )

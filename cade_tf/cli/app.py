@@ -16,12 +16,15 @@ from cade_tf.errors import InputError
 
 COMMANDS = {
     "train": "Train a model, embed the graph, score the embeddings.",
+    "launch": "Train on a cluster of processes of this machine.",
     "embed": "Embed a graph with a trained run.",
     "export": "Write a trained run as a SavedModel for TensorFlow Serving.",
     "explain": "Show what the attention between two nodes chose.",
     "neighbors": "Find the nodes nearest to a node.",
     "evaluate": "Score a run or an embeddings file.",
+    "tune": "Search for good flags on the validation nodes.",
     "reproduce": "Run an experiment of the paper and write its report.",
+    "bench": "Measure speed and memory, and write the report.",
     "data": "List, describe, check, convert and download graphs.",
 }
 

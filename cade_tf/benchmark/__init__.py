@@ -1,0 +1,1 @@
+"""How fast and how large: timings against bare arithmetic, the paper's literal path and peers."""

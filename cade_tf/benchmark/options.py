@@ -1,0 +1,80 @@
+"""What `cade bench` can be told, and the training options that follow from it."""
+
+import dataclasses
+from typing import Any
+
+from cade_tf.config import Config, DataOptions
+from cade_tf.errors import InputError
+from cade_tf.options import option
+
+CASES = (
+    "steps",
+    "memory",
+    "aggregators",
+    "literal",
+    "embedding",
+    "walks",
+    "loading",
+    "startup",
+    "growth",
+    "reddit_size",
+    "peer",
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BenchOptions(DataOptions):
+    """Benchmark."""
+
+    cases: tuple[str, ...] = option((), "What to measure. Default: all.", choices=CASES)
+    quick: bool = option(
+        False, "Seconds instead of minutes: digits, tiny models and graphs; marked so."
+    )
+    repeats: int = option(5, "Measurements of which the median is given.", minimum=1)
+    output: str | None = option(
+        None, "Folder of the report. Default: runs/reports/bench, with --quick runs/quick/bench."
+    )
+    k: int = option(10, "K of CADE-MS and CADE-MA; CADE-MA is also measured with half.", minimum=2)
+    dim: int = option(256, "Width of embeddings and of hidden layers.", minimum=1)
+    fanouts: tuple[int, ...] = option((20, 10), "Sampled neighbours of each hop.", minimum=1)
+    batch_size: int = option(512, "Positive pairs a step.", minimum=1)
+    negatives: int = option(20, "Q: negatives a step, shared by the batch.", minimum=1)
+    densify_features: bool = option(
+        True, "Whether sparse features are made dense, as the peers' are."
+    )
+    peer: str | None = option(
+        None,
+        "Script of a peer to be measured in turn with ours; it prints one line of JSON with "
+        "steps_per_s, or nodes_per_s where it is called with --embed.",
+    )
+    peer_python: str | None = option(None, "Python of the peer's own environment.")
+    peer_pythonpath: str | None = option(None, "PYTHONPATH of the peer.")
+    peer_data: str | None = option(None, "The same data as the peer reads them (--data).")
+    peer_rounds: int = option(3, "Runs of the peer and of ours, in turn.", minimum=1)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("peer_python", "peer_data"):
+            if self.peer is not None and getattr(self, name) is None:
+                raise InputError(name, "a path beside --peer", "none", f"Give --{name}.")
+
+    def sized(self) -> "BenchOptions":
+        """These options, made small where `quick` asks for it."""
+        if not self.quick:
+            return self
+        chosen = {} if self.dataset or self.graph else {"dataset": "digits"}
+        return self.replace(
+            **chosen, repeats=2, k=2, dim=16, fanouts=(3, 2), batch_size=32, peer_rounds=1
+        )
+
+    def config(self, model: str, **changes: Any) -> Config:
+        """Options of a training run of one model.
+
+        Args:
+            model: Name of the model.
+            **changes: Other options of the run.
+        """
+        values = {name: getattr(self, name) for name in DataOptions.field_names()}
+        for name in ("k", "dim", "fanouts", "batch_size", "negatives", "densify_features"):
+            values[name] = getattr(self, name)
+        return Config(**{**values, "model": model, **changes})
