@@ -147,7 +147,8 @@ class VectorBiAttention(SupportAttention):
 
     def support(self, nodes: tf.Tensor, negatives: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """One vector a node and one a negative: neither depends on the other."""
-        halves = tf.stop_gradient(tf.convert_to_tensor(self.vector))
+        # Outside of `call` Keras does not cast weights to the arithmetic of the layer.
+        halves = tf.cast(tf.stop_gradient(tf.convert_to_tensor(self.vector)), nodes.dtype)
         return (
             weighted_sum(self._attention(nodes, halves[0]), nodes),
             weighted_sum(self._attention(negatives, halves[1]), negatives),
@@ -207,7 +208,7 @@ class TanhBiAttention(SupportAttention):
         if negatives.shape.rank == 3:
             negatives = negatives[None]
         nodes = tf.expand_dims(nodes, 1)
-        frozen = [tf.stop_gradient(p) for p in self._parameters()]
+        frozen = [tf.cast(tf.stop_gradient(p), nodes.dtype) for p in self._parameters()]
         pair = attend(nodes, negatives, self._scores(nodes, negatives, frozen) / self.temperature)
         return pair.nodes, pair.partners
 

@@ -141,12 +141,13 @@ class TrainingStep(tf.Module):
         Collectives of a compiled loop must have the same shapes in every turn, which the rows of
         the global bias have not; so several replicas are called step by step.
         """
-        if self.replicas == 1:
-            return self.run(tf.constant(count))
-        one = tf.constant(1)
-        done: list[tf.Tensor] = []
-        while len(done) < count and self.fault() is None:
-            done.append(self.run(one))
+        with self.strategy.scope():
+            if self.replicas == 1:
+                return self.run(tf.constant(count))
+            one = tf.constant(1)
+            done: list[tf.Tensor] = []
+            while len(done) < count and self.fault() is None:
+                done.append(self.run(one))
         finished = done if self.fault() is None else done[:-1]
         return tf.reduce_mean(finished, axis=0) if finished else tf.zeros([len(STEP_METRICS)])
 
@@ -159,12 +160,12 @@ class TrainingStep(tf.Module):
         """Learning rate of the next step."""
         return schedules.learning_rate(self.options, self.step, self.last)
 
-    def look(self) -> PairScores:
+    def look(self, pairs: int = LOOK_PAIRS) -> PairScores:
         """The forward pass of some pairs of the next step, for whoever wants to see inside.
 
         Not compiled: for the few times it is called, that would take longer than it saves.
         """
-        return self._scores(self.step, 0, min(self.options.batch_size, LOOK_PAIRS))[0]
+        return self._scores(self.step, 0, min(self.options.batch_size, pairs))[0]
 
     # --- one step ----------------------------------------------------------------------------
 
