@@ -52,7 +52,7 @@ def run(options: ExportOptions, words: list[str]) -> int:
     from cade_tf.training.run_folder import read_config
 
     config = read_config(run_dir)
-    results = [_result(Path(folder)) for folder in (options.run_dir, *options.other_runs) if folder]
+    results = [_result(folder) for folder in (run_dir, *map(Path, options.other_runs))]
     encoder = Encoder.load(run_dir / single_run.ENCODER_FOLDER)
     graph = loading.load(data_of(options, config)) if options.export_graph else None
     version = export_encoder(

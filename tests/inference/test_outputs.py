@@ -71,7 +71,7 @@ def test_ids_that_a_format_cannot_hold_are_refused(embeddings, tmp_path, format,
 
 
 def test_mistakes_are_named(embeddings, tmp_path):
-    with pytest.raises(InputError, match="format: .*npy, npz"):
+    with pytest.raises(InputError, match=r"format: .*npy, npz"):
         write_embeddings(tmp_path, embeddings, IDS, "xml")
     with pytest.raises(InputError, match="3 ids, received 2"):
         write_embeddings(tmp_path, embeddings, IDS[:2])

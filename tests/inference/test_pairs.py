@@ -45,7 +45,7 @@ def test_ids_may_be_text_and_unknown_ones_are_named():
     encoder = encoder_of("cade_ms", graph)
     first, second = embed_pair(encoder, graph, "3", "7"), embed_pair(encoder, graph, 3, 7)
     np.testing.assert_array_equal(first.attention, second.attention)
-    with pytest.raises(InputError, match="node: .*received 77"):
+    with pytest.raises(InputError, match=r"node: .*received 77"):
         embed_pair(encoder, graph, 3, 77)
 
 
