@@ -174,6 +174,19 @@ class TrainingOptions(Options):
     weight_decay: float = option(
         0.0, "Share of the weights, times the learning rate, that a step takes away.", minimum=0.0
     )
+    feature_dropout: float = option(
+        0.0,
+        "Share of a node's features that a step of training does not see.",
+        minimum=0.0,
+        maximum=0.99,
+    )
+    bias_dropout: float = option(
+        0.0,
+        "Share of nodes whose global bias a step of training does not see, so that the encoder "
+        "learns to serve nodes that have none.",
+        minimum=0.0,
+        maximum=1.0,
+    )
     bias_learning_rate: float = option(
         1.0, "Learning rate of the global bias, as a multiple of --learning_rate.", minimum=0.0
     )
@@ -231,6 +244,24 @@ class DeviceOptions(Options):
         "multi_worker (the machines that TF_CONFIG names, with a shared --run_dir).",
         choices=("none", "mirrored", "multi_worker"),
     )
+    cluster: bool = option(
+        False,
+        "Train on the chief, workers and parameter servers that TF_CONFIG names; --graph is a "
+        "folder of shards (`cade data convert --shards=N`). `cade launch` starts such a cluster "
+        "on this machine.",
+    )
+    memory_map: bool = option(
+        False,
+        "Leave the graph and its features on disk and read what a step asks for; --graph is a "
+        "folder of shards.",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if sum((self.cluster, self.memory_map, self.strategy != "none")) > 1:
+            raise InputError(
+                "cluster, memory_map and strategy", "one of them", "several", "Choose one."
+            )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -23,6 +23,8 @@ class Stream(enum.IntEnum):
     NEGATIVE = 4
     EMBEDDING_WALK = 5
     EMBEDDING_NEIGHBOR = 6
+    FEATURE_DROPOUT = 7
+    BIAS_DROPOUT = 8
 
 
 def make_key(seed: Number, stream: Number, step: Number = 0) -> tf.Tensor:

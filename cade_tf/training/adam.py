@@ -42,6 +42,8 @@ class Adam(tf.Module):
     ) -> None:
         super().__init__(name="adam")
         self.weights = list(weights)
+        # Kept, as updates may be traced outside of its scope.
+        self._strategy = tf.distribute.get_strategy()
         self.beta_1 = beta_1
         self.beta_2 = beta_2
         self.epsilon = epsilon
@@ -63,7 +65,7 @@ class Adam(tf.Module):
             learning_rate: Learning rate of this step.
             step: Number of this step, from 1.
         """
-        extended = tf.distribute.get_strategy().extended
+        extended = self._strategy.extended
         rate = tf.cast(learning_rate, tf.float32)
         number = tf.cast(step, tf.float32)
         powers = (self.beta_1**number, self.beta_2**number)
@@ -98,4 +100,6 @@ class Adam(tf.Module):
 
 
 def _zeros_like(weight: tf.Variable, name: str) -> tf.Variable:
-    return tf.Variable(tf.zeros(weight.shape, weight.dtype), trainable=False, name=name)
+    # An update can only touch what lies on one machine.
+    with tf.distribute.get_strategy().extended.colocate_vars_with(weight):
+        return tf.Variable(tf.zeros(weight.shape, weight.dtype), trainable=False, name=name)

@@ -45,6 +45,8 @@ class RowSparseAdam(tf.Module):
     ) -> None:
         super().__init__(name="row_sparse_adam")
         self.table = table
+        # Kept, as updates may be traced outside of its scope.
+        self._strategy = tf.distribute.get_strategy()
         self.beta_1 = beta_1
         self.beta_2 = beta_2
         self.epsilon = epsilon
@@ -87,7 +89,7 @@ class RowSparseAdam(tf.Module):
         step = tf.cast(step, tf.float32)
         rate = tf.cast(learning_rate, tf.float32)
         corrected = rate * tf.sqrt(1.0 - self.beta_2**step) / (1.0 - self.beta_1**step)
-        extended = tf.distribute.get_strategy().extended
+        extended = self._strategy.extended
         parts = _parts(self.table)
         begin = 0
         for table, *moments in zip(parts, _parts(self.first), _parts(self.second), strict=True):
@@ -131,10 +133,7 @@ def _zeros_like(table: Any, name: str) -> Any:
     made = []
     for part in _parts(table):
         zeros = functools.partial(tf.zeros, part.shape, part.dtype)
-        if isinstance(table, ShardedVariable):
-            with extended.colocate_vars_with(part):
-                made.append(tf.Variable(zeros, trainable=False, name=name))
-        else:
+        with extended.colocate_vars_with(part):
             made.append(tf.Variable(zeros, trainable=False, name=name))
     return ShardedVariable(made, name=name) if isinstance(table, ShardedVariable) else made[0]
 

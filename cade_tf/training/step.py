@@ -11,7 +11,7 @@ from cade_tf.sampling import random
 from cade_tf.sampling.graph_tables import GraphTables
 from cade_tf.sampling.negatives import draw_negatives
 from cade_tf.sampling.walks import PairStream
-from cade_tf.training import gradients, schedules
+from cade_tf.training import dropout, gradients, schedules
 from cade_tf.training.adam import Adam
 from cade_tf.training.loss import pair_loss
 from cade_tf.training.metrics import STEP_METRICS, step_metrics
@@ -141,13 +141,12 @@ class TrainingStep(tf.Module):
         Collectives of a compiled loop must have the same shapes in every turn, which the rows of
         the global bias have not; so several replicas are called step by step.
         """
-        with self.strategy.scope():
-            if self.replicas == 1:
-                return self.run(tf.constant(count))
-            one = tf.constant(1)
-            done: list[tf.Tensor] = []
-            while len(done) < count and self.fault() is None:
-                done.append(self.run(one))
+        if self.replicas == 1:
+            return self.run(tf.constant(count))
+        one = tf.constant(1)
+        done: list[tf.Tensor] = []
+        while len(done) < count and self.fault() is None:
+            done.append(self.run(one))
         finished = done if self.fault() is None else done[:-1]
         return tf.reduce_mean(finished, axis=0) if finished else tf.zeros([len(STEP_METRICS)])
 
@@ -165,7 +164,7 @@ class TrainingStep(tf.Module):
 
         Not compiled: for the few times it is called, that would take longer than it saves.
         """
-        return self._scores(self.step, 0, min(self.options.batch_size, pairs))[0]
+        return self._scores(self.step, 0, min(self.options.batch_size, pairs), drops=False)[0]
 
     # --- one step ----------------------------------------------------------------------------
 
@@ -208,7 +207,7 @@ class TrainingStep(tf.Module):
             sources.append(self.model.bias.watched)
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(sources)
-            scores, valid = self._scores(number, first, part)
+            scores, valid = self._scores(number, first, part, drops=True)
             count = None
             if self.replicas > 1:
                 own = tf.reduce_sum(tf.cast(valid, tf.float32))
@@ -238,7 +237,7 @@ class TrainingStep(tf.Module):
         return _Outcome(summed, squares, numbers[-2:], numbers[:-2])
 
     def _scores(
-        self, number: tf.Tensor, first: tf.Tensor | int, count: int
+        self, number: tf.Tensor, first: tf.Tensor | int, count: int, *, drops: bool
     ) -> tuple[PairScores, tf.Tensor]:
         """Scores of pairs first..first+count-1 of a step's batch, and which of them count."""
         options = self.options
@@ -249,7 +248,8 @@ class TrainingStep(tf.Module):
             key = random.fold_in(key, tf.range(count) + tf.cast(first, tf.int32))
         negatives = draw_negatives(self.graph, key, options.negatives)
         key = random.make_key(options.seed, random.Stream.NEIGHBOR, number)
-        scores = self.model.score_pairs(self.graph, pairs.nodes, pairs.partners, negatives, key)
+        graph = dropout.with_dropout(self.graph, options, number) if drops else self.graph
+        scores = self.model.score_pairs(graph, pairs.nodes, pairs.partners, negatives, key)
         return scores, pairs.valid
 
     def _update(self, summed: gradients.Gradients, number: tf.Tensor) -> None:
