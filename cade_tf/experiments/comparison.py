@@ -3,8 +3,10 @@
 import dataclasses
 import time
 from pathlib import Path
+from typing import Any
 
 from cade_tf.config import Config
+from cade_tf.experiments import sharded_run
 from cade_tf.experiments.single_run import score_embeddings, start_fresh, train_and_evaluate
 from cade_tf.graph import loading, splits
 from cade_tf.graph.features import FeatureTransform, node_features
@@ -36,6 +38,9 @@ def run_methods(config: Config, run_dir: Path, *, progress: bool = True) -> list
     Returns:
         A row for each method; none for a worker that is not the chief.
     """
+    if config.cluster or config.memory_map:
+        work = sharded_run.run_cluster if config.cluster else sharded_run.run_mapped
+        return _rows(config, work(config, run_dir, progress=progress))
     config = start_fresh(config, run_dir)
     rows = []
     for method in config.compare:
@@ -59,10 +64,13 @@ def _raw_features(config: Config) -> Row:
 
 
 def _model(config: Config, run_dir: Path, progress: bool) -> list[Row]:
-    result = train_and_evaluate(config, run_dir, progress=progress)
+    return _rows(config, train_and_evaluate(config, run_dir, progress=progress))
+
+
+def _rows(config: Config, result: dict[str, Any]) -> list[Row]:
     if not result:
         return []
-    scores, seconds = _micro(result["scores"]), result["total_seconds"]
+    scores, seconds = _micro(result.get("scores", {})), result["total_seconds"]
     return [Row(config.model, scores, seconds, result["warning"])]
 
 

@@ -83,7 +83,7 @@ def train_and_evaluate(config: Config, run_dir: str | Path, *, progress: bool = 
         ),
         "embedding_seconds": round(embedding_seconds, 3),
         "total_seconds": round(time.monotonic() - started, 3),
-        "peak_memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "peak_memory_mib": peak_memory_mib(),
         "versions": versions(),
     }
     write_json(run_dir / RESULT_FILE, result)
@@ -124,11 +124,18 @@ def score_embeddings(
     embeddings: np.ndarray, graph: Graph, split: splits.NodeSplit
 ) -> dict[str, dict[str, Any]]:
     """Both probes on the unseen nodes; empty where labels or unseen nodes are missing."""
-    if graph.labels is None or not len(split.test):
+    return score_labels(embeddings, graph.labels, split)
+
+
+def score_labels(
+    embeddings: np.ndarray, labels: np.ndarray | None, split: splits.NodeSplit
+) -> dict[str, dict[str, Any]]:
+    """As `score_embeddings`, for labels without their graph."""
+    if labels is None or not len(split.test):
         return {}
     return {
         probe: dataclasses.asdict(
-            classification.score(embeddings, graph.labels, split.seen, split.test, probe)
+            classification.score(embeddings, labels, split.seen, split.test, probe)
         )
         for probe in probes.PROBES
     }
@@ -159,6 +166,11 @@ def write_json(path: Path, value: Any) -> None:
     """Writes JSON atomically."""
     with atomic_write(path) as file:
         file.write((json.dumps(value, indent=2) + "\n").encode())
+
+
+def peak_memory_mib() -> int:
+    """The largest resident set that this process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def versions() -> dict[str, str]:

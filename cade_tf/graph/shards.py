@@ -7,6 +7,7 @@ first, so that the training graph and the whole graph share one list.
 """
 
 import dataclasses
+import functools
 import hashlib
 import json
 from collections.abc import Iterator
@@ -115,28 +116,31 @@ class ShardedGraph:
         """Number of nodes."""
         return self.ends[-1]
 
-    def parts(self, name: str) -> list[np.ndarray]:
-        """One array of all shards, mapped where it is large.
+    @functools.cached_property
+    def stored(self) -> frozenset[str]:
+        """Names of the arrays that a shard has."""
+        return frozenset(arrays.member_names(shard_path(self.folder, 0, self.num_shards)))
+
+    def part(self, name: str, number: int) -> np.ndarray:
+        """One array of one shard, mapped where it is large.
 
         Raises:
-            InputError: A shard is damaged or has no such array.
+            InputError: The shard is damaged or has no such array.
         """
         make_path = negatives_path if name == "negatives" else shard_path
-        found = []
-        for number in range(self.num_shards):
-            path = make_path(self.folder, number, self.num_shards)
-            members = arrays.read_arrays(path, only=(name,))
-            if name not in members:
-                raise InputError(str(path), f"an array {name!r}", "none", "Write it again.")
-            found.append(members[name])
-        return found
+        path = make_path(self.folder, number, self.num_shards)
+        members = arrays.read_arrays(path, only=(name,))
+        if name not in members:
+            raise InputError(str(path), f"an array {name!r}", "none", "Write it again.")
+        return members[name]
+
+    def parts(self, name: str) -> list[np.ndarray]:
+        """One array of all shards; see `part`."""
+        return [self.part(name, number) for number in range(self.num_shards)]
 
     def optional(self, name: str) -> np.ndarray | None:
         """An array of all nodes that the graph may lack, in memory: labels, node ids."""
-        path = shard_path(self.folder, 0, self.num_shards)
-        if name not in arrays.member_names(path):
-            return None
-        return np.concatenate(self.parts(name))
+        return np.concatenate(self.parts(name)) if name in self.stored else None
 
     @property
     def ids(self) -> np.ndarray:

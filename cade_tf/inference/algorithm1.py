@@ -56,7 +56,7 @@ def embed_all_nodes(
     whole = None
     if WholePass.memory(model, graph.num_nodes) <= whole_pass_bytes:
         whole = WholePass(model, graph)
-    attend = _attend_batch(model, graph, walk_length, seed)
+    attend = attend_batch(model, graph, walk_length, seed)
     with Progress("embedding", walks * graph.num_nodes, "walks", quiet=not progress) as bar:
         for number in range(walks):
             key = random.make_key(seed, random.Stream.EMBEDDING_NEIGHBOR, number)
@@ -73,10 +73,15 @@ def embed_all_nodes(
     return total / contexts[:, None]
 
 
-def _attend_batch(
+def attend_batch(
     model: DualEncoder, graph: GraphTables, walk_length: int, seed: int
 ) -> Callable[..., tuple[tf.Tensor, tf.Tensor, tf.Tensor]]:
-    """A function from starts of walks to sums of dual representations by distinct node."""
+    """A function from starts of walks to sums of dual representations by distinct node.
+
+    Its arguments: starts, number of the pass, key of the pass's neighbourhoods, candidates of all
+    nodes or anything, and whether these were given. It returns the distinct nodes, their sums and
+    how many contexts they are of.
+    """
 
     @tf.function(reduce_retracing=True)
     def attend(

@@ -36,7 +36,8 @@ class ShardedBias(tf.Module):
         @tf.custom_gradient
         def read(watched: tf.Tensor) -> tuple[tf.Tensor, Any]:
             def gradient(upstream: tf.Tensor) -> tf.IndexedSlices:
-                return tf.IndexedSlices(upstream, rows, tf.constant(self.table.shape))
+                shape = tf.constant(list(self.table.shape), tf.int64)
+                return tf.IndexedSlices(upstream, rows, shape)
 
             return ShardedTable(self.table.variables).fetch(rows), gradient
 

@@ -125,7 +125,13 @@ class ShardedTables:
                 number = int(np.searchsorted(ends, row, side="right"))
                 count = min(len(chunk) - first, int(ends[number]) - row)
                 start = row - int(ends[number] - parts[number].shape[0])
-                parts[number][start : start + count].assign(chunk[first : first + count])
+                tf.raw_ops.ResourceStridedSliceAssign(
+                    ref=parts[number].handle,
+                    begin=[start],
+                    end=[start + count],
+                    strides=[1],
+                    value=chunk[first : first + count],
+                )
                 first, row = first + count, row + count
         return ShardedTable(parts)
 

@@ -41,7 +41,7 @@ class _Record(tf.Module):
         self.metrics = tf.Variable(tf.zeros([len(STEP_METRICS)]), trainable=False, name="metrics")
 
 
-class _Weights(tf.Module):
+class ModelWeights(tf.Module):
     """All weights of a model; a checkpoint of a Keras model would miss layers kept in lists."""
 
     def __init__(self, model: DualEncoder) -> None:
@@ -110,7 +110,7 @@ class Loop:
 
     def _make_checkpoints(self, chief: bool) -> Checkpoints:
         step = self.step
-        weights = _Weights(step.model)
+        weights = ModelWeights(step.model)
         state = {
             "model": weights,
             "optimizer": step.optimizer,

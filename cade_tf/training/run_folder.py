@@ -27,6 +27,8 @@ _FREE = frozenset(
         *EmbeddingOptions.field_names(),
         *RunOptions.field_names(),
         "strategy",
+        "cluster",
+        "memory_map",
         "patience",
     )
 )
@@ -35,18 +37,17 @@ _LENGTH = frozenset(("steps", "epochs"))
 _log = logging.getLogger(__name__)
 
 
-def prepare(run_dir: Path, config: Config, graph: Graph) -> None:
+def prepare(run_dir: Path, config: Config, fingerprint: str) -> None:
     """Makes a folder ready for a run, new or continued, and writes its options there.
 
     Args:
         run_dir: Folder of the run.
         config: Options.
-        graph: The training graph.
+        fingerprint: Hash of the training graph.
 
     Raises:
         InputError: The folder holds a run that these options or this graph would not continue.
     """
-    fingerprint = fingerprint_of(graph)
     if checkpoints.saved(run_dir / CHECKPOINT_FOLDER):
         _check_same_run(run_dir, config, fingerprint)
     with atomic_write(run_dir / DATA_FILE) as file:

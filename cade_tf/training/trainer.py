@@ -107,7 +107,7 @@ def train(
     strategy = devices.make_strategy(config)
     folder = None if run_dir is None else Path(run_dir)
     if folder is not None and devices.is_chief(strategy):
-        run_folder.prepare(folder, config, graph)
+        run_folder.prepare(folder, config, run_folder.fingerprint_of(graph))
     transform = fit_transform(graph, config, config.seed)
     features = transform.apply(node_features(graph))
     tables = make_graph_tables(graph, features)

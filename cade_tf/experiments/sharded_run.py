@@ -1,0 +1,223 @@
+"""Runs on a sharded graph, from its files to scores: on a cluster, or memory-mapped."""
+
+import dataclasses
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from cade_tf.config import Config
+from cade_tf.experiments import single_run
+from cade_tf.graph.features import FeatureTransform
+from cade_tf.graph.shards import SEEN, ShardedGraph
+from cade_tf.graph.splits import NodeSplit
+from cade_tf.inference import cluster_embedding
+from cade_tf.inference.algorithm1 import embed_all_nodes
+from cade_tf.inference.encoder import Encoder
+from cade_tf.layers.sharded_bias import ShardedBias
+from cade_tf.models.dual_encoder import DualEncoder
+from cade_tf.models.factory import make_model
+from cade_tf.sampling.mapped_table import DEFAULT_RESIDENT_BYTES
+from cade_tf.sampling.shard_tables import MappedTables, ShardedTables, make_shard_tables
+from cade_tf.training import cluster, devices, run_folder, sharded_training, traffic
+from cade_tf.training.cluster_loop import ClusterLoop
+from cade_tf.training.loop import Loop
+from cade_tf.training.metrics import STEP_METRICS, collapse_warning
+
+MERGE_BYTES = 2 << 30
+"""Larger embeddings stay in shards, and a larger global bias is left out of the encoder."""
+
+
+def run_cluster(config: Config, run_dir: Path, *, progress: bool = True) -> dict[str, Any]:
+    """This process's part of a run on a cluster.
+
+    Workers and parameter servers serve until they are ended. The chief fills the tables, hands
+    out the steps, has the nodes embedded, and writes what a run of one process writes; embeddings
+    also as shards.
+
+    Args:
+        config: Options.
+        run_dir: Folder of the run, seen by the chief and the parameter servers.
+        progress: Whether to show progress.
+
+    Returns:
+        What result.json holds; of the chief only.
+
+    Raises:
+        ClusterLost: A parameter server went away; the same command continues.
+    """
+    resolver = cluster.make_resolver()
+    if resolver.task_type != "chief":
+        cluster.serve(resolver)
+    started = time.monotonic()
+    graph = sharded_training.open_graph(config)
+    if config.fresh:
+        run_folder.set_aside(run_dir)
+    config = config.replace(fresh=False)
+    run_folder.prepare(run_dir, config, graph.fingerprint)
+    transform = sharded_training.fit_features(graph, config)
+    servers = cluster.Cluster(resolver)
+    with cluster.lost_servers():
+        tables = ShardedTables(graph, transform, servers.make_variable)
+        training = sharded_training.make_training(
+            graph,
+            config,
+            transform,
+            tables,
+            bias_store=_bias_store(servers, graph, config),
+            strategy=servers.strategy,
+        )
+        load_seconds = time.monotonic() - started
+        loop = ClusterLoop(servers, training.step, config, run_dir, progress)
+        steps = loop.run()
+        counted = traffic.count_step(training.step)
+        embedding_started = time.monotonic()
+        whole = make_shard_tables(graph, tables, training=False)
+        totals = servers.make_variable((graph.num_nodes, config.dim + 1))
+        cluster_embedding.embed_by_calls(
+            training.model,
+            whole,
+            servers.run_all,
+            totals,
+            walks=config.embed_walks,
+            walk_length=config.walk_length,
+            seed=config.seed,
+            batch_size=config.embed_batch_size,
+            progress=progress,
+        )
+        cluster_embedding.write_shards(
+            run_dir / cluster_embedding.SHARDS_FOLDER,
+            graph,
+            lambda first, last: cluster.read_rows(totals, first, last),
+        )
+        _encoder(graph, config, transform, _local_copy(training.model, graph, config)).save(
+            run_dir / single_run.ENCODER_FOLDER
+        )
+    values = dict(zip(STEP_METRICS, map(float, loop.metrics.numpy()), strict=True))
+    seconds = float(loop.seconds.numpy())
+    result = {
+        "cluster": {"workers": servers.workers, "servers": servers.servers},
+        "tables_bytes": tables.bytes,
+        "load_seconds": round(load_seconds, 3),
+        "traffic_per_step": dataclasses.asdict(counted),
+        "embedding_seconds": round(time.monotonic() - embedding_started, 3),
+        **_outcome(config, values, steps, seconds),
+    }
+    if graph.num_nodes * config.dim * 4 <= MERGE_BYTES:
+        embeddings, _ = cluster_embedding.merge(run_dir / cluster_embedding.SHARDS_FOLDER)
+        result.update(_scored(run_dir, graph, embeddings))
+    return _written(run_dir, result, started)
+
+
+def run_mapped(config: Config, run_dir: Path, *, progress: bool = True) -> dict[str, Any]:
+    """A run of one process on a graph that stays on disk.
+
+    Args:
+        config: Options.
+        run_dir: Folder of the run.
+        progress: Whether to show progress.
+
+    Returns:
+        What result.json holds.
+    """
+    started = time.monotonic()
+    graph = sharded_training.open_graph(config)
+    config = single_run.start_fresh(config, run_dir)
+    run_folder.prepare(run_dir, config, graph.fingerprint)
+    transform = sharded_training.fit_features(graph, config)
+    tables = MappedTables(graph, transform, DEFAULT_RESIDENT_BYTES)
+    training = sharded_training.make_training(graph, config, transform, tables)
+    encoder = _encoder(graph, config, transform, training.model)
+    end = Loop(training.step, encoder, config, run_dir=run_dir, progress=progress).run()
+    encoder.save(run_dir / single_run.ENCODER_FOLDER)
+    embeddings = embed_all_nodes(
+        training.model,
+        make_shard_tables(graph, tables, training=False),
+        walks=config.embed_walks,
+        walk_length=config.walk_length,
+        seed=config.seed,
+        batch_size=config.embed_batch_size,
+        progress=progress,
+    )
+    result = {
+        **_outcome(config, end.metrics, end.steps, end.seconds),
+        **_scored(run_dir, graph, embeddings),
+    }
+    return _written(run_dir, result, started)
+
+
+def _bias_store(
+    servers: cluster.Cluster, graph: ShardedGraph, config: Config
+) -> ShardedBias | None:
+    if not config.global_bias or config.model == "graphsage" or len(config.fanouts) < 2:
+        return None
+    with servers.strategy.scope():
+        watched = tf.Variable(0.0, trainable=False)
+    return ShardedBias(servers.make_variable((graph.num_nodes, config.dim)), watched)
+
+
+def _local_copy(model: DualEncoder, graph: ShardedGraph, config: Config) -> DualEncoder:
+    """The model with its weights in this process; without the bias where that is too large."""
+    rows = graph.num_nodes if 4 * graph.num_nodes * config.dim <= MERGE_BYTES else 1
+    copy = make_model(
+        config,
+        feature_width=model.feature_width,
+        num_known=rows,
+        seed=config.seed,
+        dtype=devices.POLICIES[config.precision],
+    )
+    own = [w for w in copy.weights if copy.bias is None or w is not copy.bias.table]
+    for weight, value in zip(own, model.weights, strict=True):
+        weight.assign(value.numpy())
+    if copy.bias is not None and model.bias is not None and rows == graph.num_nodes:
+        copy.bias.table.assign(cluster.read_rows(model.bias.variable, 0, rows))
+    return copy
+
+
+def _encoder(
+    graph: ShardedGraph, config: Config, transform: FeatureTransform, model: DualEncoder
+) -> Encoder:
+    return Encoder(
+        model=model,
+        transform=transform,
+        # Without the bias in it, the encoder treats every node as one that training did not know.
+        known_ids=graph.ids[: model.num_known if model.num_known == graph.num_nodes else 0],
+        walk_length=config.walk_length,
+        feature_names=graph.feature_names,
+        structural=graph.structural,
+    )
+
+
+def _outcome(config: Config, metrics: dict[str, float], steps: int, seconds: float) -> dict:
+    return {
+        "metrics": metrics,
+        "warning": collapse_warning(metrics) if steps else None,
+        "seed": config.seed,
+        "steps": steps,
+        "training_seconds": round(seconds, 3),
+        "pairs_per_second": round(steps * config.batch_size / max(seconds, 1e-9), 1),
+    }
+
+
+def _scored(run_dir: Path, graph: ShardedGraph, embeddings: np.ndarray) -> dict[str, Any]:
+    """Writes embeddings and split as every run does, and scores the unseen nodes."""
+    seen = np.concatenate(graph.parts("split")) == SEEN
+    split = NodeSplit(
+        train=np.flatnonzero(seen),
+        validation=np.zeros(0, np.int64),
+        test=np.flatnonzero(~seen),
+        trains_validation=False,
+    )
+    split.save(run_dir / single_run.SPLIT_FILE)
+    single_run.write_embeddings(run_dir, embeddings, graph.ids)
+    return {"scores": single_run.score_labels(embeddings, graph.optional("labels"), split)}
+
+
+def _written(run_dir: Path, result: dict[str, Any], started: float) -> dict[str, Any]:
+    result["total_seconds"] = round(time.monotonic() - started, 3)
+    result["peak_memory_mib"] = single_run.peak_memory_mib()
+    result["versions"] = single_run.versions()
+    single_run.write_json(run_dir / single_run.RESULT_FILE, result)
+    return result

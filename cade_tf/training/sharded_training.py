@@ -1,0 +1,95 @@
+"""Model and step of a training on a sharded graph, wherever its tables are."""
+
+import dataclasses
+from pathlib import Path
+
+import tensorflow as tf
+
+from cade_tf.config import Config
+from cade_tf.errors import InputError
+from cade_tf.graph.features import FeatureTransform
+from cade_tf.graph.shards import INFO_FILE, ShardedGraph
+from cade_tf.layers.global_bias import RowStore
+from cade_tf.models.dual_encoder import DualEncoder
+from cade_tf.models.factory import make_model
+from cade_tf.sampling.shard_tables import OpenTable, make_shard_tables
+from cade_tf.training import devices
+from cade_tf.training.step import TrainingStep
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ShardedTraining:
+    """What a training on a sharded graph consists of.
+
+    Attributes:
+        model: The model; node i has row i of the global bias.
+        step: The inner loop.
+    """
+
+    model: DualEncoder
+    step: TrainingStep
+
+
+def open_graph(config: Config) -> ShardedGraph:
+    """The sharded graph of a run.
+
+    Raises:
+        InputError: There is none, or options do not go with it.
+    """
+    if config.graph is None or not (Path(config.graph) / INFO_FILE).is_file():
+        raise InputError(
+            "graph",
+            "a folder of shards",
+            config.graph or config.dataset or "none",
+            "Write one with cade data convert --shards=N.",
+        )
+    for name, free in (("validate_every", 0), ("compare", ()), ("feature_svd", 0)):
+        if getattr(config, name) != free:
+            raise InputError(
+                name, f"{free or 'none'} on a sharded graph", getattr(config, name), "Leave it out."
+            )
+    graph = ShardedGraph.open(config.graph)
+    if graph.sparse and config.densify_features:
+        raise InputError(
+            "densify_features", "false on sparse shards", "true", "Densify before converting."
+        )
+    if not sum(map(len, graph.parts("walkers"))):
+        raise InputError("graph", "at least one edge between training nodes", "none", "Add edges.")
+    return graph
+
+
+def fit_features(graph: ShardedGraph, config: Config) -> FeatureTransform:
+    """The scaling of features, learnt chunk by chunk."""
+    return FeatureTransform.fit_parts(graph.features(seen_only=True), config, config.seed)
+
+
+def make_training(
+    graph: ShardedGraph,
+    config: Config,
+    transform: FeatureTransform,
+    open_table: OpenTable,
+    *,
+    bias_store: RowStore | None = None,
+    strategy: tf.distribute.Strategy | None = None,
+) -> ShardedTraining:
+    """Makes model and step.
+
+    Args:
+        graph: The graph.
+        config: Options.
+        transform: Scaling of its features.
+        open_table: Where its tables are.
+        bias_store: Where the global bias is; in the model by default.
+        strategy: In whose scope they are made; the current one by default.
+    """
+    tables = make_shard_tables(graph, open_table, training=True)
+    with (strategy or tf.distribute.get_strategy()).scope():
+        model = make_model(
+            config,
+            feature_width=transform.output_width,
+            num_known=graph.num_nodes,
+            seed=config.seed,
+            dtype=devices.POLICIES[config.precision],
+            bias_store=bias_store,
+        )
+        return ShardedTraining(model, TrainingStep(model, tables, config))
