@@ -9,7 +9,7 @@ from cade_tf import problems
 from cade_tf.cli import app
 from cade_tf.config import DataOptions, SplitOptions
 from cade_tf.errors import InputError
-from cade_tf.graph import datasets, description, loading, readers, storage
+from cade_tf.graph import datasets, description, loading, readers, sharding, storage
 from cade_tf.graph.download import download
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.splits import node_split
@@ -22,7 +22,13 @@ USAGE = "cade data list|describe|check|convert|download [--flags]"
 class DataCommandOptions(DataOptions, SplitOptions):
     """Output."""
 
-    output: str | None = option(None, "convert: the npz file to write.")
+    output: str | None = option(None, "convert: the npz file to write; with --shards, the folder.")
+    shards: int = option(
+        0,
+        "convert: write a folder of so many shards for --cluster and --memory_map, its split made "
+        "by --unseen_ratio and --split_seed; 0 writes one npz.",
+        minimum=0,
+    )
     plot: str | None = option(None, "describe: also draw a picture to this file (png, svg, pdf).")
 
 
@@ -108,6 +114,12 @@ def _check(options: DataCommandOptions) -> int:
 def _convert(options: DataCommandOptions) -> int:
     graph = loading.load(options)
     output = options.output
+    if options.shards:
+        if output is None:
+            raise InputError("output", "a folder to write", "none", "Give --output=FOLDER.")
+        sharding.write_shards(graph, node_split(graph, options).seen, output, options.shards)
+        print(f"{graph!r}: {output} ({options.shards} shards)")
+        return 0
     if output is None:
         folder = datasets.data_folder(options.data_dir)
         if options.dataset is None or folder is None:

@@ -30,6 +30,9 @@ class EmbedOptions(TrainedRunOptions, DataOptions, EmbeddingOptions):
     compare_sampled: bool = option(
         False, "With --full_neighborhood: say how far sampled embeddings are from these."
     )
+    merge: bool = option(
+        False, "Join the shards of embeddings that a cluster wrote, instead of embedding anew."
+    )
     seed: int = option(0, "Seed of walks and neighbours.", minimum=0, maximum=LARGEST_SEED)
 
     def __post_init__(self) -> None:
@@ -49,10 +52,17 @@ def run(options: EmbedOptions, words: list[str]) -> int:
     from cade_tf.experiments import single_run
     from cade_tf.graph import loading
     from cade_tf.inference.agreement import agreement
+    from cade_tf.inference.cluster_embedding import SHARDS_FOLDER, merge
     from cade_tf.inference.encoder import Encoder
     from cade_tf.inference.outputs import write_embeddings
     from cade_tf.training.run_folder import read_config
 
+    output = Path(options.output or run_dir)
+    if options.merge:
+        embeddings, ids = merge(run_dir / SHARDS_FOLDER)
+        files = write_embeddings(output, embeddings, ids, options.output_format)
+        print(f"{len(embeddings):,} embeddings: {', '.join(map(str, files))}")
+        return 0
     config = read_config(run_dir)
     encoder = Encoder.load(run_dir / single_run.ENCODER_FOLDER)
     graph = loading.load(data_of(options, config))
@@ -71,7 +81,6 @@ def run(options: EmbedOptions, words: list[str]) -> int:
             print(f"Sampled against full neighbourhoods: {agreement(sampled, embeddings)}")
         else:
             embeddings = sampled
-    output = Path(options.output or run_dir)
     files = write_embeddings(output, embeddings, graph.ids, options.output_format)
     print(f"{len(embeddings):,} embeddings: {', '.join(map(str, files))}")
     return 0

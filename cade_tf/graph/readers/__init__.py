@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from cade_tf.errors import InputError
-from cade_tf.graph import arrays, storage
+from cade_tf.graph import arrays, shards, storage
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.readers import (
     dgl_reddit,
@@ -46,6 +46,12 @@ _OWN = "cade"
 
 FORMATS: dict[str, Format] = {
     _OWN: Format("cade_tf's own npz", _is_own, storage.load, lambda path: [path]),
+    "shards": Format(
+        "folder of shards of cade data convert --shards",
+        lambda path: (path / shards.INFO_FILE).is_file(),
+        lambda path: shards.ShardedGraph.open(path).to_graph(),
+        lambda path: sorted(path.glob("*.npz")),
+    ),
     "planetoid": Format(
         "Planetoid ind.NAME.*", planetoid.recognises, planetoid.read, planetoid.files
     ),
