@@ -162,9 +162,13 @@ def test_a_longer_run_continues_a_shorter_one_as_if_it_had_never_ended(tmp_path)
     assert again.seconds == resumed.seconds
 
 
+def prepare(folder, config, graph):
+    run_folder.prepare(folder, config, run_folder.fingerprint_of(graph))
+
+
 def fake_run(folder, **options):
     config = small_config(**options)
-    run_folder.prepare(folder, config, small_graph())
+    prepare(folder, config, small_graph())
     number = tf.Variable(0)
     Checkpoints(folder / "checkpoints", {"number": number}, number, keep=1).save(1)
 
@@ -172,32 +176,32 @@ def fake_run(folder, **options):
 def test_other_flags_are_refused_and_the_difference_shown(tmp_path):
     fake_run(tmp_path)
     with pytest.raises(InputError, match=r"--dim=4 \(there: 8\), --seed=3 \(there: 0\)"):
-        run_folder.prepare(tmp_path, small_config(dim=4, seed=3), small_graph())
+        prepare(tmp_path, small_config(dim=4, seed=3), small_graph())
     assert run_folder.read_config(tmp_path) == small_config()
 
 
 def test_flags_that_do_not_matter_may_change(tmp_path):
     fake_run(tmp_path)
     changed = small_config(steps=99, checkpoint_every=3, embed_walks=1, verbosity="error")
-    run_folder.prepare(tmp_path, changed, small_graph())
+    prepare(tmp_path, changed, small_graph())
     assert run_folder.read_config(tmp_path) == changed
 
 
 def test_the_number_of_steps_matters_to_a_schedule_that_ends(tmp_path):
     fake_run(tmp_path, schedule="cosine")
     with pytest.raises(InputError, match="--steps=99"):
-        run_folder.prepare(tmp_path, small_config(schedule="cosine", steps=99), small_graph())
+        prepare(tmp_path, small_config(schedule="cosine", steps=99), small_graph())
 
 
 def test_other_data_are_refused(tmp_path):
     fake_run(tmp_path)
     with pytest.raises(InputError, match="other data"):
-        run_folder.prepare(tmp_path, small_config(), small_graph(seed=1))
+        prepare(tmp_path, small_config(), small_graph(seed=1))
 
 
 def test_a_folder_without_a_checkpoint_may_be_used_with_any_flags(tmp_path):
-    run_folder.prepare(tmp_path, small_config(), small_graph())
-    run_folder.prepare(tmp_path, small_config(dim=4), small_graph())
+    prepare(tmp_path, small_config(), small_graph())
+    prepare(tmp_path, small_config(dim=4), small_graph())
     assert run_folder.read_config(tmp_path).dim == 4
 
 

