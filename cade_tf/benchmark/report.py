@@ -111,6 +111,9 @@ def _target_table(header: dict[str, Any], results: Results) -> str:
         else:
             unit, shown = one.unit, _cell(one)
             verdict = "met" if target.met(one.median) else "**missed**"
+        if header["options"]["quick"]:
+            # The targets are those of the full sizes.
+            verdict = ""
         bound = f"{sense} {format_value(target.bound, unit)}"
         lines.append(f"| {target.title} | {bound} | {shown} | {verdict} |")
     return "\n".join(lines)
@@ -135,7 +138,8 @@ def _cell(one: Measurement) -> str:
     text = format_value(one.median, one.unit)
     if len(one.values) == 1:
         return text
-    low, high = (format_value(value, one.unit) for value in one.spread)
+    factor, digits, _ = _scale(one.median, one.unit)
+    low, high = (f"{factor * value:,.{digits}f}" for value in one.spread)
     return f"{text} [{low}, {high}]"
 
 
@@ -147,8 +151,14 @@ def format_value(value: float, unit: str) -> str:
     >>> format_value(0.0123, "s"), format_value(1536.0, "MiB"), format_value(2.0, "x")
     ('12.3 ms', '1,536 MiB', '2.00')
     """
+    factor, digits, shown = _scale(value, unit)
+    return f"{factor * value:,.{digits}f}{shown}"
+
+
+def _scale(value: float, unit: str) -> tuple[float, int, str]:
+    """Factor, decimals and suffix by which values near this one are shown."""
     if unit == "x":
-        return f"{value:.2f}"
-    if unit == "s":
-        return f"{1000 * value:.3g} ms" if value < 0.9995 else f"{value:.2f} s"
-    return f"{value:,.1f} {unit}" if value < 100 else f"{value:,.0f} {unit}"
+        return 1.0, 2, ""
+    if unit == "s" and value < 1:
+        return 1000.0, 1 if value < 0.1 else 0, " ms"
+    return 1.0, 2 if unit == "s" else 1 if value < 100 else 0, f" {unit}"
