@@ -1,13 +1,17 @@
 """`cade embed`: graphs that training saw, grew from, or never saw."""
 
+import dataclasses
 import json
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from cade_tf.cli import app
+from cade_tf.embed import EmbedOptions
+from cade_tf.errors import InputError
 from cade_tf.inference.encoder import Encoder
-from cade_tf.inference.outputs import read_embeddings
+from cade_tf.inference.outputs import FORMATS, read_embeddings
 from tests.trained_runs import NAMES, make_graph, trained_run
 
 
@@ -69,6 +73,22 @@ def test_other_features_are_refused_with_the_difference(run_dir, tmp_path, capsy
 def test_features_without_names_need_the_width_only(run_dir, tmp_path):
     make_graph(12, names=None).save(tmp_path / "new.npz")
     assert embed(run_dir, tmp_path, f"--graph={tmp_path / 'new.npz'}") == 0
+
+
+def test_a_model_of_degrees_takes_no_features(run_dir):
+    encoder = dataclasses.replace(Encoder.load(run_dir / "encoder"), structural=True)
+    with pytest.raises(InputError, match="trained on a graph without features, received 3"):
+        encoder.features(make_graph())
+
+
+def test_sparse_features_are_centred_as_the_dense_ones_of_training(run_dir):
+    encoder, graph = Encoder.load(run_dir / "encoder"), make_graph()
+    sparse = dataclasses.replace(graph, features=sp.csr_array(graph.features))
+    np.testing.assert_array_equal(encoder.features(sparse), encoder.features(graph))
+
+
+def test_every_format_can_be_asked_for():
+    assert EmbedOptions.spec("output_format").choices == tuple(FORMATS)
 
 
 def test_full_neighbourhoods_and_how_far_samples_are_from_them(run_dir, tmp_path, capsys):

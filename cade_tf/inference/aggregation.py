@@ -28,6 +28,12 @@ class FullAggregation:
         rows: `[nodes, width]`, dense or CSR, or `[nodes, K, width]`.
         shares: [nodes, nodes], the share of each neighbour, every row with at least one.
         chunk_nodes: Nodes aggregated together.
+
+    Example:
+
+    >>> shares = sp.csr_array(np.array([[0.5, 0.5], [1.0, 0.0]], np.float32))
+    >>> FullAggregation(np.array([[2.0], [4.0]]), shares, 1).aggregate(np.array([0])).tolist()
+    [[3.0]]
     """
 
     def __init__(self, rows: Features, shares: sp.csr_array, chunk_nodes: int) -> None:

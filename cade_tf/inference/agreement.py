@@ -13,6 +13,11 @@ class Agreement:
         mean_cosine: Mean cosine of a node's two vectors.
         low_cosine: The cosine that 5 % of the nodes stay below.
         relative_distance: Mean length of the difference, relative to the second vector.
+
+    Example:
+
+    >>> print(Agreement(0.998, 0.99, 0.05))
+    mean cosine 0.9980 (5 % of nodes below 0.9900), mean relative distance 0.0500
     """
 
     mean_cosine: float

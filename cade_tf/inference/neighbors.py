@@ -64,6 +64,11 @@ class ExactSearch:
 
     Args:
         embeddings: [nodes, dim].
+
+    Example:
+
+    >>> ExactSearch(np.eye(3, dtype=np.float32))(np.array([[0.0, 1.0, 0.0]]), 1)[0].tolist()
+    [[1]]
     """
 
     def __init__(self, embeddings: np.ndarray) -> None:

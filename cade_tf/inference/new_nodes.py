@@ -72,6 +72,13 @@ class ExtendedTable:
         base: The table.
         extra: Rows behind it, also none.
         searched_from: For a table of ascending numbers: what the extra ones are shifted by.
+
+    Example:
+
+    >>> from cade_tf.sampling.tables import TensorTable
+    >>> table = ExtendedTable(TensorTable(tf.constant([5, 6])), tf.constant([7]))
+    >>> table.lookup(tf.constant([2, 0])).numpy().tolist()
+    [7, 5]
     """
 
     def __init__(self, base: RowSource, extra: tf.Tensor, searched_from: int = 0) -> None:
