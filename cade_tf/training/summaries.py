@@ -7,10 +7,24 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from cade_tf.config import Config
+from cade_tf.config import (
+    Config,
+    FeatureOptions,
+    ModelOptions,
+    SplitOptions,
+    TrainingOptions,
+)
 from cade_tf.training.checkpoints import writing_to
 from cade_tf.training.metrics import rank_me
 from cade_tf.training.step import TrainingStep
+
+_EXPLAINING = (
+    "dataset",
+    *SplitOptions.field_names(),
+    *FeatureOptions.field_names(),
+    *ModelOptions.field_names(),
+    *TrainingOptions.field_names(),
+)
 
 PIXELS = 16
 """Side of one entry of an attention matrix in its picture."""
@@ -58,12 +72,19 @@ class Summaries:
                 _attention(tf.cast(scores.dual.attention, tf.float32))
 
     def final(self, config: Config, scores: Mapping[str, float], step: int) -> None:
-        """Writes options and final scores as one trial of the HParams table."""
+        """Writes options and final scores as one trial of the HParams table.
+
+        Options that say where and how a run is kept are left out: they explain no score.
+        """
         from tensorboard.plugins.hparams import api
 
-        shown = {name: getattr(config, name) for name in config.field_names()}
+        shown = {name: _plain(getattr(config, name)) for name in _EXPLAINING}
         with self._writer.as_default(step=step):
-            api.hparams({name: _plain(value) for name, value in shown.items()})
+            api.hparams_config(
+                hparams=[api.HParam(name) for name in shown],
+                metrics=[api.Metric(f"score/{n}", display_name=n) for n in scores],
+            )
+            api.hparams(shown)
             for name, value in scores.items():
                 tf.summary.scalar(f"score/{name}", value)
 
@@ -83,6 +104,8 @@ class Summaries:
 
 
 def _plain(value: Any) -> bool | float | int | str:
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
     return value if isinstance(value, bool | int | float) else str(value)
 
 
@@ -91,7 +114,8 @@ def _weights(step: TrainingStep) -> None:
     for weight in step.dense_weights:
         values = tf.convert_to_tensor(weight)
         squares += float(tf.reduce_sum(tf.square(values)))
-        tf.summary.histogram(f"weights/{weight.path}", values)
+        # Without the model's name, which counts the models of a process, runs compare.
+        tf.summary.histogram("weights/" + weight.path.split("/", 1)[-1], values)
     tf.summary.scalar("norm/weights", squares**0.5)
     if step.model.bias is not None:
         table = tf.convert_to_tensor(step.model.bias.table)
