@@ -60,15 +60,7 @@ def run_cluster(config: Config, run_dir: Path, *, progress: bool = True) -> dict
     transform = sharded_training.fit_features(graph, config)
     servers = cluster.Cluster(resolver)
     with cluster.lost_servers():
-        tables = ShardedTables(graph, transform, servers.make_variable)
-        training = sharded_training.make_training(
-            graph,
-            config,
-            transform,
-            tables,
-            bias_store=_bias_store(servers, graph, config),
-            strategy=servers.strategy,
-        )
+        tables, training = fill_servers(servers, graph, config, transform)
         load_seconds = time.monotonic() - started
         loop = ClusterLoop(servers, training.step, config, run_dir, progress)
         steps = loop.run()
@@ -146,6 +138,22 @@ def run_mapped(config: Config, run_dir: Path, *, progress: bool = True) -> dict[
         **_scored(run_dir, graph, embeddings),
     }
     return _written(run_dir, result, started)
+
+
+def fill_servers(
+    servers: cluster.Cluster, graph: ShardedGraph, config: Config, transform: FeatureTransform
+) -> tuple[ShardedTables, sharded_training.ShardedTraining]:
+    """Brings a graph and a new model to the parameter servers, shard by shard."""
+    tables = ShardedTables(graph, transform, servers.make_variable)
+    training = sharded_training.make_training(
+        graph,
+        config,
+        transform,
+        tables,
+        bias_store=_bias_store(servers, graph, config),
+        strategy=servers.strategy,
+    )
+    return tables, training
 
 
 def _bias_store(
