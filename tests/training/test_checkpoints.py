@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 
 from cade_tf.errors import InputError
+from cade_tf.experiments import single_run
 from cade_tf.training import run_folder
 from cade_tf.training.checkpoints import Checkpoints, saved, step_of
 from cade_tf.training.trainer import train
@@ -214,6 +215,18 @@ def test_a_fresh_start_moves_runs_aside_and_never_over_each_other(tmp_path):
         assert run_folder.set_aside(run_dir) == tmp_path / f"run~{number}"
         assert (tmp_path / f"run~{number}" / "file").read_text() == str(number)
         assert not run_dir.exists()
+
+
+def test_fresh_is_done_once_and_not_remembered(tmp_path):
+    run_dir = tmp_path / "run"
+    fake_run(run_dir)
+    config = single_run.start_fresh(small_config(fresh=True, dim=4), run_dir)
+    assert not config.fresh
+    prepare(run_dir, config, small_graph())
+    assert run_folder.read_config(run_dir).dim == 4
+    assert run_folder.read_config(tmp_path / "run~1").dim == 8
+    assert single_run.start_fresh(config, run_dir) == config
+    assert not (tmp_path / "run~2").exists()
 
 
 # --- numbers that are not finite -----------------------------------------------------------------
