@@ -25,10 +25,10 @@ _HOME = {
     "Trained": "cade_tf.training.trainer",
     "Encoder": "cade_tf.inference.encoder",
     # models
-    "CadeMS": "cade_tf.models.dual_encoder",
-    "CadeMA": "cade_tf.models.dual_encoder",
-    "CadeGB": "cade_tf.models.dual_encoder",
-    "GraphSAGE": "cade_tf.models.dual_encoder",
+    "CadeMS": "cade_tf.models.cade_ms",
+    "CadeMA": "cade_tf.models.cade_ma",
+    "CadeGB": "cade_tf.models.cade_gb",
+    "GraphSAGE": "cade_tf.models.graphsage",
     # layers
     "SAGB": "cade_tf.layers.sagb",
     "SageLayer": "cade_tf.layers.sagb",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cade_tf.cli import app
 from cade_tf.cli.trained_run import TrainedRunOptions, data_of, run_folder
-from cade_tf.config import LARGEST_SEED, DataOptions, EmbeddingOptions
+from cade_tf.config import LARGEST_SEED, DataOptions
 from cade_tf.errors import InputError
 from cade_tf.options import option
 
@@ -14,10 +14,14 @@ USAGE = "cade embed --run_dir=DIR [--dataset=NAME | --graph=PATH] [--output=DIR]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class EmbedOptions(TrainedRunOptions, DataOptions, EmbeddingOptions):
+class EmbedOptions(TrainedRunOptions, DataOptions):
     """Embed."""
 
-    output: str | None = option(None, "Folder for the files. Default: the run directory.")
+    output: str | None = option(
+        None,
+        "Folder for the files. Default: the run directory for the run's own graph, "
+        "<run_dir>/<graph> for another.",
+    )
     output_format: str = option(
         "npy",
         "npy (embeddings.npy and node_ids.txt), npz, csv, tsv, parquet, word2vec (text), "
@@ -33,7 +37,18 @@ class EmbedOptions(TrainedRunOptions, DataOptions, EmbeddingOptions):
     merge: bool = option(
         False, "Join the shards of embeddings that a cluster wrote, instead of embedding anew."
     )
-    seed: int = option(0, "Seed of walks and neighbours.", minimum=0, maximum=LARGEST_SEED)
+    embed_walks: int | None = option(
+        None, "Random walks from each node. Default: as in the run.", minimum=1
+    )
+    embed_batch_size: int | None = option(
+        None, "Walks embedded at a time. Default: as in the run.", minimum=1
+    )
+    seed: int | None = option(
+        None,
+        "Seed of walks and neighbours. Default: the run's.",
+        minimum=0,
+        maximum=LARGEST_SEED,
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -57,9 +72,9 @@ def run(options: EmbedOptions, words: list[str]) -> int:
     from cade_tf.inference.outputs import write_embeddings
     from cade_tf.training.run_folder import read_config
 
-    output = Path(options.output or run_dir)
     if options.merge:
         embeddings, ids = merge(run_dir / SHARDS_FOLDER)
+        output = Path(options.output or run_dir)
         files = write_embeddings(output, embeddings, ids, options.output_format)
         print(f"{len(embeddings):,} embeddings: {', '.join(map(str, files))}")
         return 0
@@ -73,14 +88,16 @@ def run(options: EmbedOptions, words: list[str]) -> int:
     if not options.full_neighborhood or options.compare_sampled:
         sampled = encoder.embed(
             graph,
-            walks=options.embed_walks,
-            seed=options.seed,
-            batch_size=options.embed_batch_size,
+            walks=options.embed_walks or config.embed_walks,
+            seed=config.seed if options.seed is None else options.seed,
+            batch_size=options.embed_batch_size or config.embed_batch_size,
         )
         if options.full_neighborhood:
             print(f"Sampled against full neighbourhoods: {agreement(sampled, embeddings)}")
         else:
             embeddings = sampled
+    own = not (options.dataset or options.graph)
+    output = Path(options.output or (run_dir if own else run_dir / graph.name))
     files = write_embeddings(output, embeddings, graph.ids, options.output_format)
     print(f"{len(embeddings):,} embeddings: {', '.join(map(str, files))}")
     return 0

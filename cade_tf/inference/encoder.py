@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
-import keras
 import numpy as np
 
 from cade_tf.config import EmbeddingOptions, FeatureOptions
@@ -19,6 +18,7 @@ from cade_tf.inference.algorithm1 import embed_all_nodes
 from cade_tf.inference.full_neighborhood import embed_full_neighborhood
 from cade_tf.inference.ids import known_rows
 from cade_tf.models.dual_encoder import DualEncoder
+from cade_tf.models.factory import load_model
 from cade_tf.sampling.graph_tables import GraphTables, make_graph_tables
 from cade_tf.sampling.tables import Table, TensorTable
 
@@ -40,7 +40,7 @@ class Encoder:
 
     Example:
 
-    >>> from cade_tf.models.dual_encoder import GraphSAGE
+    >>> from cade_tf.models.graphsage import GraphSAGE
     >>> graph = Graph.from_edges([[0, 1], [1, 2]], features=np.eye(3))
     >>> model = GraphSAGE(feature_width=3, num_known=3, dim=8, fanouts=(2,))
     >>> model.build()
@@ -195,7 +195,7 @@ class Encoder:
                 )
         members = arrays.read_arrays(folder / ARRAYS_FILE)
         try:
-            model = keras.saving.load_model(folder / MODEL_FILE, compile=False)
+            model = load_model(folder / MODEL_FILE)
             transform = FeatureTransform.from_arrays(
                 {
                     name.removeprefix("transform."): value

@@ -7,11 +7,7 @@ import tensorflow as tf
 
 from cade_tf.layers.bi_attention import (
     BiAttention,
-    DotProductBiAttention,
     DualPair,
-    SupportAttention,
-    TanhBiAttention,
-    VectorBiAttention,
     affinities,
 )
 from cade_tf.layers.global_bias import GlobalBias
@@ -310,94 +306,6 @@ class DualEncoder(keras.Model):
             "global_bias", "seed",
         )  # fmt: skip
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}
-
-
-@keras.saving.register_keras_serializable("cade_tf")
-class GraphSAGE(DualEncoder):
-    """The baseline: one sampling, one parameter set, no bias, no attention.
-
-    See `DualEncoder` for the arguments.
-
-    Example:
-
-    >>> tree = TreeInputs(tf.zeros([4, 5]), tf.constant([0]), (tf.constant([[1, 2, 3]]),), ())
-    >>> GraphSAGE(feature_width=5, num_known=4, dim=8, fanouts=(3,))(tree).shape
-    TensorShape([1, 1, 8])
-    """
-
-    has_bias = False
-
-
-@keras.saving.register_keras_serializable("cade_tf")
-class CadeGB(DualEncoder):
-    """CADE-gb: GraphSAGE with the global bias only.
-
-    See `DualEncoder` for the arguments.
-
-    Example:
-
-    >>> model = CadeGB(feature_width=5, num_known=4, dim=8, fanouts=(3, 2))
-    >>> model.build()
-    >>> model.bias.table.shape
-    TensorShape([4, 8])
-    """
-
-
-@keras.saving.register_keras_serializable("cade_tf")
-class CadeMS(DualEncoder):
-    """CADE-MS: K neighbourhood samplings, attended by dot products.
-
-    See `DualEncoder` for the arguments.
-
-    Example:
-
-    >>> model = CadeMS(feature_width=5, num_known=4, dim=8, fanouts=(3, 2), k=2)
-    >>> model.dual(tf.zeros([6, 2, 8]), tf.zeros([6, 2, 8])).attention.shape
-    TensorShape([6, 2, 2])
-    """
-
-    samplings_by_k = True
-
-    def _make_attention(self) -> BiAttention:
-        return DotProductBiAttention(
-            temperature=self.attention_temperature, dtype=self.dtype_policy, name="attention"
-        )
-
-
-@keras.saving.register_keras_serializable("cade_tf")
-class CadeMA(DualEncoder):
-    """CADE-MA: K aggregator parameter sets, attended by the vector A.
-
-    See `DualEncoder` for the arguments.
-
-    Example:
-
-    >>> tree = TreeInputs(tf.zeros([4, 5]), tf.constant([0]), (tf.constant([[1, 2, 3]]),), ())
-    >>> model = CadeMA(feature_width=5, num_known=4, dim=8, fanouts=(3,), k=2)
-    >>> model(tree).shape
-    TensorShape([1, 2, 8])
-    """
-
-    parameter_sets_by_k = True
-
-    def _make_attention(self) -> BiAttention:
-        kind = TanhBiAttention if self.attention_score == "tanh" else VectorBiAttention
-        return kind(
-            temperature=self.attention_temperature,
-            seed=self.seed + 5,
-            dtype=self.dtype_policy,
-            name="attention",
-        )
-
-    def negative_affinities(
-        self, nodes: tf.Tensor, dual: DualPair, negatives: tf.Tensor
-    ) -> tf.Tensor:
-        """Equations 2-4: support embeddings through A*."""
-        attention = self.attention
-        if not isinstance(attention, SupportAttention):
-            raise TypeError("CADE-MA needs an attention with parameters.")
-        support, others = attention.support(nodes, negatives)
-        return affinities(self._output(support), self._output(others))
 
 
 def unit(vectors: tf.Tensor) -> tf.Tensor:

@@ -1,8 +1,16 @@
-"""Models by name."""
+"""Models by name, and from files."""
+
+from pathlib import Path
+
+import keras
 
 from cade_tf.config import ModelOptions
 from cade_tf.layers.global_bias import RowStore
-from cade_tf.models.dual_encoder import CadeGB, CadeMA, CadeMS, DualEncoder, GraphSAGE
+from cade_tf.models.cade_gb import CadeGB
+from cade_tf.models.cade_ma import CadeMA
+from cade_tf.models.cade_ms import CadeMS
+from cade_tf.models.dual_encoder import DualEncoder
+from cade_tf.models.graphsage import GraphSAGE
 
 MODEL_CLASSES: dict[str, type[DualEncoder]] = {
     "cade_ms": CadeMS,
@@ -50,4 +58,11 @@ def make_model(
     if bias_store is not None and model.bias is not None:
         model.bias.keep_in(bias_store)
     model.build()
+    return model
+
+
+def load_model(path: str | Path) -> DualEncoder:
+    """A model that `model.save` wrote as a .keras file; its weights only, no optimiser."""
+    classes = {kind.__name__: kind for kind in MODEL_CLASSES.values()}
+    model: DualEncoder = keras.saving.load_model(path, custom_objects=classes, compile=False)
     return model

@@ -1,0 +1,23 @@
+"""GraphSAGE, the baseline."""
+
+import keras
+
+from cade_tf.models.dual_encoder import DualEncoder
+
+
+@keras.saving.register_keras_serializable("cade_tf")
+class GraphSAGE(DualEncoder):
+    """The baseline: one sampling, one parameter set, no bias, no attention.
+
+    See `DualEncoder` for the arguments.
+
+    Example:
+
+    >>> import tensorflow as tf
+    >>> from cade_tf.layers.sagb import TreeInputs
+    >>> tree = TreeInputs(tf.zeros([4, 5]), tf.constant([0]), (tf.constant([[1, 2, 3]]),), ())
+    >>> GraphSAGE(feature_width=5, num_known=4, dim=8, fanouts=(3,))(tree).shape
+    TensorShape([1, 1, 8])
+    """
+
+    has_bias = False
