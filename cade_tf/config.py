@@ -256,13 +256,6 @@ class DeviceOptions(Options):
         "folder of shards.",
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if sum((self.cluster, self.memory_map, self.strategy != "none")) > 1:
-            raise InputError(
-                "cluster, memory_map and strategy", "one of them", "several", "Choose one."
-            )
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EmbeddingOptions(Options):

@@ -10,6 +10,8 @@ import tensorflow as tf
 DEFAULT_RESIDENT_BYTES = 256 << 20
 
 _STATM = Path("/proc/self/statm")
+# The system maps up to 64 KiB around every row that is touched: 32 MiB for so many.
+_READ_ROWS = 512
 
 
 class Residency:
@@ -115,14 +117,15 @@ class MappedTable:
         if len(ids) and not 0 <= ascending[0] <= ascending[-1] < self._ends[-1]:
             raise IndexError(f"rows from 0 to {self._ends[-1] - 1}, not {ascending[[0, -1]]}")
         cuts = np.searchsorted(ascending, self._ends)
-        pieces, first, start = [], 0, 0
+        rows = np.empty((len(ids), *self.parts[0].shape[1:]), self.parts[0].dtype)
+        first, start = 0, 0
         for part, cut, end in zip(self.parts, cuts, self._ends, strict=True):
-            pieces.append(part[ascending[first:cut] - start])
+            for begin in range(first, cut, _READ_ROWS):
+                piece = slice(begin, min(begin + _READ_ROWS, cut))
+                rows[order[piece]] = part[ascending[piece] - start]
+                if self.residency is not None:
+                    self.residency.check()
             first, start = cut, end
-        rows = np.empty((len(ids), *pieces[0].shape[1:]), pieces[0].dtype)
-        rows[order] = np.concatenate(pieces)
-        if self.residency is not None:
-            self.residency.check()
         return rows if self.change is None else np.ascontiguousarray(self.change(rows))
 
     def _search(self, values: np.ndarray) -> np.ndarray:

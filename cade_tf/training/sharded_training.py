@@ -36,6 +36,10 @@ def open_graph(config: Config) -> ShardedGraph:
     Raises:
         InputError: There is none, or options do not go with it.
     """
+    if sum((config.cluster, config.memory_map, config.strategy != "none")) > 1:
+        raise InputError(
+            "cluster, memory_map and strategy", "one of them", "several", "Choose one."
+        )
     if config.graph is None or not (Path(config.graph) / INFO_FILE).is_file():
         raise InputError(
             "graph",

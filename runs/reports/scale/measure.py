@@ -140,6 +140,7 @@ def mapped(options: argparse.Namespace) -> None:
     tables = MappedTables(graph, transform, options.resident_mib << 20)
     training = sharded_training.make_training(graph, config, transform, tables)
     opened = time.monotonic()
+    opened_memory = memory(os.getpid())
     training.step.advance(2)
     begin, largest = time.monotonic(), 0
     for _ in range(options.steps):
@@ -155,6 +156,7 @@ def mapped(options: argparse.Namespace) -> None:
         "steps_per_second": round(options.steps / seconds, 2),
         "traffic_per_step": vars(traffic.count_step(training.step)),
         "before_mib": before["resident"],
+        "opened_mib": opened_memory,
         "largest_between_steps_mib": largest,
         "memory_mib": memory(os.getpid()),
     }
