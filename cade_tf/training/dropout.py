@@ -43,6 +43,15 @@ class DroppedFeatures:
         source: The features.
         key: Key of the step.
         rate: Share of the entries that are zero.
+
+    Example:
+
+    >>> from cade_tf.sampling.tables import TensorTable
+    >>> features = DroppedFeatures(
+    ...     TensorTable(tf.ones([1, 1000])), random.make_key(0, random.Stream.FEATURE_DROPOUT), 0.5
+    ... )
+    >>> sorted(set(features.lookup(tf.constant([0])).numpy()[0].tolist()))
+    [0.0, 2.0]
     """
 
     def __init__(self, source: RowSource, key: tf.Tensor, rate: float) -> None:
@@ -82,6 +91,12 @@ class DroppedBiasRows:
         num_rows: Number of nodes.
         key: Key of the step.
         rate: Share of the nodes that have none.
+
+    Example:
+
+    >>> rows = DroppedBiasRows(None, 3, random.make_key(0, random.Stream.BIAS_DROPOUT), 1.0)
+    >>> rows.lookup(tf.constant([0, 2])).numpy().tolist()
+    [-1, -1]
     """
 
     def __init__(self, source: Table | None, num_rows: int, key: tf.Tensor, rate: float) -> None:

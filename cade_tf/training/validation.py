@@ -26,6 +26,16 @@ class HeldOutRank:
         graph: Graph of training and held-out nodes.
         nodes: Positions of the held-out nodes in it.
         options: Walks, negatives and seed.
+
+    Example:
+
+    >>> from cade_tf.config import Config
+    >>> from cade_tf.training.trainer import train
+    >>> graph = Graph.from_edges([[0, 1], [1, 2], [2, 0], [2, 3]], features=np.eye(4))
+    >>> config = Config(model="graphsage", dim=4, fanouts=(2,), steps=0)
+    >>> encoder = train(graph.subgraph(np.arange(3)), config, progress=False).encoder
+    >>> 0 < HeldOutRank(graph, np.array([3]), config)(encoder) <= 1
+    True
     """
 
     def __init__(self, graph: Graph, nodes: np.ndarray, options: TrainingOptions) -> None:
