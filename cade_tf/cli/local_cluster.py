@@ -51,6 +51,7 @@ class LocalCluster:
             role: [f"localhost:{next(ports)}" for _ in range(size)] for role, size in sizes.items()
         }
         self._processes: dict[tuple[str, int], subprocess.Popen[bytes]] = {}
+        self._asked_to_stop = False
 
     def run(self) -> int:
         """Runs until the chief has finished; returns its exit code."""
@@ -68,7 +69,6 @@ class LocalCluster:
 
     def _watch(self) -> int:
         failures = 0
-        self._asked_to_stop = False
         while True:
             time.sleep(_POLL_SECONDS)
             code = self._processes[CHIEF, 0].poll()

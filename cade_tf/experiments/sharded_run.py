@@ -1,6 +1,7 @@
 """Runs on a sharded graph, from its files to scores: on a cluster, or memory-mapped."""
 
 import dataclasses
+import logging
 import time
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ from cade_tf.training import cluster, devices, run_folder, sharded_training, tra
 from cade_tf.training.cluster_loop import ClusterLoop
 from cade_tf.training.loop import Loop
 from cade_tf.training.metrics import STEP_METRICS, collapse_warning
+
+_log = logging.getLogger(__name__)
 
 MERGE_BYTES = 2 << 30
 """Larger embeddings stay in shards, and a larger global bias is left out of the encoder."""
@@ -65,6 +68,13 @@ def run_cluster(config: Config, run_dir: Path, *, progress: bool = True) -> dict
         loop = ClusterLoop(servers, training.step, config, run_dir, progress)
         steps = loop.run()
         counted = traffic.count_step(training.step)
+        _log.info(
+            "A step asks for %s rows (%s before ids were made distinct) in %d look-ups: %s bytes.",
+            f"{counted.rows:,}",
+            f"{counted.asked:,}",
+            counted.lookups,
+            f"{counted.bytes + counted.weight_bytes:,}",
+        )
         embedding_started = time.monotonic()
         whole = make_shard_tables(graph, tables, training=False)
         totals = servers.make_variable((graph.num_nodes, config.dim + 1))

@@ -15,6 +15,7 @@ from cade_tf.training.metrics import STEP_METRICS
 from cade_tf.training.run_folder import CHECKPOINT_FOLDER
 from cade_tf.training.signals import RunStopped, StopRequest
 from cade_tf.training.step import TrainingStep
+from cade_tf.training.summaries import Summaries
 
 STEPS_PER_CALL = 5
 CALLS_PER_WORKER = 10
@@ -78,6 +79,7 @@ class ClusterLoop:
             done = self._checkpoints.restore() or 0
         last, saved, saved_time = self.step.last, done, time.monotonic()
         config = self.config
+        summaries = Summaries(self.run_dir) if config.summary_every else None
         with (
             StopRequest() as stop,
             Progress(
@@ -91,6 +93,10 @@ class ClusterLoop:
                 done += count
                 values = self.metrics.numpy()
                 bar.advance(count, f"loss {values[0]:.3f}  MRR {values[5]:.3f}")
+                if summaries is not None:
+                    named = zip(STEP_METRICS, map(float, values), strict=True)
+                    summaries.scalars(done, {f"train/{name}": value for name, value in named})
+                    summaries.flush()
                 late = time.monotonic() - saved_time > 60 * config.checkpoint_minutes
                 due = done // config.checkpoint_every > saved // config.checkpoint_every
                 if late or due or done == last or stop.number is not None:

@@ -112,6 +112,10 @@ def check_what_a_run_leaves(run_dir: Path) -> None:
     alone = encoder.embed(small_graph(), walks=2, seed=0, progress=False)
     assert np.abs(merged - alone).mean() < 0.15
     assert np.abs(encoder.model.bias.table.numpy()).max() > 0
+    exported = run_dir / "exported"
+    flags = [f"--run_dir={run_dir}", f"--export_dir={exported}", "--noexport_graph"]
+    assert app.main(["export", *flags]) == 0
+    assert (exported / "1" / "saved_model.pb").is_file()
 
 
 @pytest.mark.parametrize(
