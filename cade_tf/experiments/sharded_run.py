@@ -201,7 +201,7 @@ def _encoder(
         model=model,
         transform=transform,
         # Without the bias in it, the encoder treats every node as one that training did not know.
-        known_ids=graph.ids[: model.num_known if model.num_known == graph.num_nodes else 0],
+        known_ids=graph.ids if model.num_known == graph.num_nodes else np.zeros(0, np.int64),
         walk_length=config.walk_length,
         feature_names=graph.feature_names,
         structural=graph.structural,

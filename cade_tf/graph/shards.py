@@ -23,7 +23,8 @@ from cade_tf.graph.graph import Features, Graph
 
 FORMAT = "cade_tf.shards.1"
 INFO_FILE = "graph.json"
-CHUNK_BYTES = 32 << 20
+CHUNK_BYTES = 8 << 20
+"""What is read, scaled or sent at a time."""
 
 SEEN, UNSEEN = 0, 2
 """Values of the split, as `Graph.split` has them."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-DEFAULT_RESIDENT_BYTES = 256 << 20
+DEFAULT_RESIDENT_BYTES = 64 << 20
 
 _STATM = Path("/proc/self/statm")
 # The system maps up to 64 KiB around every row that is touched: 32 MiB for so many.

@@ -179,7 +179,7 @@ def main() -> int:
     parser.add_argument("--servers", type=int, default=2)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--model", default="graphsage")
-    parser.add_argument("--resident_mib", type=int, default=128)
+    parser.add_argument("--resident_mib", type=int, default=64)
     parser.add_argument("--output", default="measured.json")
     parser.add_argument("--scratch", default="")
     options = parser.parse_args()
