@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from cade_tf.cli import app
+from cade_tf.errors import InputError
 from cade_tf.graph.shards import ShardedGraph
+from cade_tf.training import sharded_training
 from tests.training.small_run import NODES, small_config, small_graph
 
 
@@ -64,6 +66,12 @@ def test_what_does_not_go_together_is_said(graph, tmp_path, capsys, monkeypatch,
     monkeypatch.delenv("TF_CONFIG", raising=False)
     assert train(graph, tmp_path / "run", *flags) == 2
     assert complaint in capsys.readouterr().err
+
+
+def test_a_chief_that_is_restarted_must_not_start_anew(graph, tmp_path):
+    config = small_config(graph=str(graph), cluster=True, fresh=True)
+    with pytest.raises(InputError, match="fresh"):
+        sharded_training.open_graph(config)
 
 
 def test_a_graph_without_shards_is_refused(tmp_path, capsys):

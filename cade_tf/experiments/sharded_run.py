@@ -51,14 +51,12 @@ def run_cluster(config: Config, run_dir: Path, *, progress: bool = True) -> dict
     Raises:
         ClusterLost: A parameter server went away; the same command continues.
     """
+    sharded_training.check_options(config)
     resolver = cluster.make_resolver()
     if resolver.task_type != "chief":
         cluster.serve(resolver)
     started = time.monotonic()
     graph = sharded_training.open_graph(config)
-    if config.fresh:
-        run_folder.set_aside(run_dir)
-    config = config.replace(fresh=False)
     run_folder.prepare(run_dir, config, graph.fingerprint)
     transform = sharded_training.fit_features(graph, config)
     servers = cluster.Cluster(resolver)

@@ -83,6 +83,9 @@ class Checkpoints:
         for path in reversed(paths):
             try:
                 self._checkpoint.restore(str(path)).assert_consumed()
+            except tf.errors.UnavailableError:
+                # A machine that went away says nothing about the file.
+                raise
             except _UNREADABLE as error:
                 _log.warning(
                     "The checkpoint %s is damaged (%s); trying the one before it.",

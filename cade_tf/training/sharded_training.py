@@ -30,16 +30,35 @@ class ShardedTraining:
     step: TrainingStep
 
 
+def check_options(config: Config) -> None:
+    """Refuses options that do not go with a sharded graph.
+
+    Raises:
+        InputError: There is such an option.
+    """
+    if sum((config.cluster, config.memory_map, config.strategy != "none")) > 1:
+        raise InputError(
+            "cluster, memory_map and strategy", "one of them", "several", "Choose one."
+        )
+    if config.cluster and config.fresh:
+        raise InputError(
+            "fresh", "false with --cluster", "true: a chief that is restarted would start anew",
+            "Give another --run_dir; cade launch takes --fresh.",
+        )  # fmt: skip
+    for name, free in (("validate_every", 0), ("compare", ()), ("feature_svd", 0)):
+        if getattr(config, name) != free:
+            raise InputError(
+                name, f"{free or 'none'} on a sharded graph", getattr(config, name), "Leave it out."
+            )
+
+
 def open_graph(config: Config) -> ShardedGraph:
     """The sharded graph of a run.
 
     Raises:
         InputError: There is none, or options do not go with it.
     """
-    if sum((config.cluster, config.memory_map, config.strategy != "none")) > 1:
-        raise InputError(
-            "cluster, memory_map and strategy", "one of them", "several", "Choose one."
-        )
+    check_options(config)
     if config.graph is None or not (Path(config.graph) / INFO_FILE).is_file():
         raise InputError(
             "graph",
@@ -47,11 +66,6 @@ def open_graph(config: Config) -> ShardedGraph:
             config.graph or config.dataset or "none",
             "Write one with cade data convert --shards=N.",
         )
-    for name, free in (("validate_every", 0), ("compare", ()), ("feature_svd", 0)):
-        if getattr(config, name) != free:
-            raise InputError(
-                name, f"{free or 'none'} on a sharded graph", getattr(config, name), "Leave it out."
-            )
     graph = ShardedGraph.open(config.graph)
     if graph.sparse and config.densify_features:
         raise InputError(
