@@ -118,7 +118,7 @@ class ShardedTables:
         parts = list(self.make_variable(shape, tf.as_dtype(stored[0].dtype)).variables)
         ends = np.cumsum([part.shape[0] for part in parts])
         row = 0
-        for chunk in self._chunks(name, stored):
+        for chunk in self._chunks(name):
             self.bytes += chunk.nbytes
             first = 0
             while first < len(chunk):
@@ -135,13 +135,15 @@ class ShardedTables:
                 first, row = first + count, row + count
         return ShardedTable(parts)
 
-    def _chunks(self, name: str, stored: list[np.ndarray]) -> Iterator[np.ndarray]:
+    def _chunks(self, name: str) -> Iterator[np.ndarray]:
         if name in ("features", "feature_entries"):
             for rows in self.graph.features():
                 scaled = self.transform.apply(rows)
                 yield np.asarray(scaled.data if self.graph.sparse else scaled, np.float32)
             return
-        for array in stored:
+        for number in range(self.graph.num_shards):
+            # A mapping of its own, given up with the shard: pages that were read would stay.
+            array = self.graph.part(name, number)
             step = max(1, CHUNK_BYTES // max(1, array[:1].nbytes))
             for first in range(0, len(array), step):
                 yield np.asarray(array[first : first + step])
