@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from cade_tf.benchmark.options import BenchOptions
-from cade_tf.cli import app, flags
+from cade_tf.cli import app, flags, logs
 from cade_tf.config import Config
 from cade_tf.errors import InputError
 
@@ -23,6 +23,7 @@ def run(options: BenchOptions, words: list[str]) -> int:
         raise InputError("arguments", "flags only", " ".join(words), "See cade bench --help.")
     if "peer" in options.cases and options.peer is None:
         raise InputError("peer", "a script to compare with", "none", "Give --peer.")
+    logs.configure("info")
     from cade_tf.benchmark import machine, report, suite
     from cade_tf.evaluation.pictures import require_matplotlib
     from cade_tf.graph import loading

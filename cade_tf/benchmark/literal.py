@@ -19,6 +19,7 @@ from cade_tf.errors import InputError
 from cade_tf.graph import loading
 from cade_tf.layers.bi_attention import DualPair, VectorBiAttention, affinities, attend
 from cade_tf.layers.global_bias import GlobalBias
+from cade_tf.layers.parallel_dense import parallel_matmul
 from cade_tf.layers.sagb import SageLayer
 from cade_tf.models.dual_encoder import DualEncoder, PairScores, unit
 from cade_tf.sampling import random
@@ -177,9 +178,12 @@ def _rows(graph: GraphTables, nodes: tf.Tensor) -> tf.Tensor:
 
 def _apply(layer: SageLayer, joined: tf.Tensor, *, shared: bool) -> tf.Tensor:
     """sigma(W [h || mean]): W as one matrix, `[..., sets, dim]`."""
-    form = "...i,kio->...ko" if shared else "...ki,kio->...ko"
-    outputs = tf.einsum(form, joined, tf.convert_to_tensor(layer.kernel))
-    return keras.activations.get(layer.activation)(outputs)
+    width = joined.shape[-1]
+    places = joined.shape[1:-1] if shared else joined.shape[1:-2]
+    flat = tf.reshape(joined, [-1, width] if shared else [-1, layer.parameter_sets, width])
+    outputs = parallel_matmul(flat, tf.convert_to_tensor(layer.kernel))
+    shaped = tf.reshape(outputs, [-1, *places, layer.parameter_sets, layer.units])
+    return keras.activations.get(layer.activation)(shaped)
 
 
 def literal_step(fast: TrainingStep, *, own_draws: bool = True) -> TrainingStep:

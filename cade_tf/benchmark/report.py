@@ -107,14 +107,14 @@ def _target_table(header: dict[str, Any], results: Results) -> str:
     for target, one in measured(header["options"]["k"], by_name):
         sense = "at least" if target.at_least else "at most"
         if one is None:
-            unit, shown, verdict = "x", "not measured", ""
+            shown, verdict = "not measured", ""
         else:
-            unit, shown = one.unit, _cell(one)
+            shown = _cell(one)
             verdict = "met" if target.met(one.median) else "**missed**"
         if header["options"]["quick"]:
             # The targets are those of the full sizes.
             verdict = ""
-        bound = f"{sense} {format_value(target.bound, unit)}"
+        bound = f"{sense} {format_value(target.bound, target.unit)}"
         lines.append(f"| {target.title} | {bound} | {shown} | {verdict} |")
     return "\n".join(lines)
 

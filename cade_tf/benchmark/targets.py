@@ -15,12 +15,14 @@ class Target:
         measurement: Name of the measurement.
         bound: The bound, in its unit.
         at_least: Whether it is a lower bound; otherwise an upper one.
+        unit: Unit of both; `x` for a ratio.
     """
 
     title: str
     measurement: str
     bound: float
     at_least: bool = False
+    unit: str = "x"
 
     def met(self, value: float) -> bool:
         """Whether a value keeps the bound."""
@@ -53,8 +55,15 @@ def targets(k: int) -> list[Target]:
         Target("GraphSAGE, literal / fast path", "literal/graphsage/speedup", 10.0, True),
         Target(f"CADE-MS, K = {k}, literal / fast path", f"literal/{ms}/speedup", 10.0, True),
         Target(f"CADE-MA, K = {k}, literal / fast path", f"literal/{ma}/speedup", 10.0, True),
-        Target("import and first step of the quickstart", "startup/quickstart/first_step", 15.0),
-        Target(f"peak memory of CADE-MS, K = {k}", f"train/{ms}/mean/peak_memory", 2048.0),
+        Target(
+            "import and first step of the quickstart",
+            "startup/quickstart/first_step",
+            15.0,
+            unit="s",
+        ),
+        Target(
+            f"peak memory of CADE-MS, K = {k}", f"train/{ms}/mean/peak_memory", 2048.0, unit="MiB"
+        ),
         Target("CADE-gb, step, 2,000,000 / 20,000 nodes", "growth/cade_gb/large_over_small", 2.0),
         Target(
             f"CADE-MS, K = {k}, step, 2,000,000 / 20,000 nodes",
@@ -65,6 +74,7 @@ def targets(k: int) -> list[Target]:
             f"peak memory of CADE-MS, K = {k}, Reddit's size",
             f"reddit_size/{ms}/peak_memory",
             8192.0,
+            unit="MiB",
         ),
     ]
 

@@ -59,8 +59,8 @@ def part(title, **changes):
 )
 def test_a_part_measures_what_the_targets_bound(title, bounded, here):
     found = part(title).work()
-    names = {target.measurement for target in targets(QUICK.k)}
-    assert len([one for one in found if one.name in names]) == bounded
+    names = {target.measurement: target.unit for target in targets(QUICK.k)}
+    assert len([one for one in found if names.get(one.name) == one.unit]) == bounded
     assert all(min(one.values) > 0 for one in found)
 
 
