@@ -28,8 +28,9 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
 
     Example:
 
-    >>> with atomic_write("/tmp/cade-example.txt") as file:
-    ...     _ = file.write(b"complete")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with atomic_write(Path(folder) / "example.txt") as file:
+    ...         _ = file.write(b"complete")
     """
     path = Path(path)
     if path.is_dir():

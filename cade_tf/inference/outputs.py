@@ -39,8 +39,11 @@ def write_embeddings(
 
     Example:
 
-    >>> write_embeddings("/tmp/cade-example", np.eye(2), np.array(["a", "b"]), "csv")
-    [PosixPath('/tmp/cade-example/embeddings.csv')]
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     files = write_embeddings(folder, np.eye(2), np.array(["a", "b"]), "csv")
+    >>> [file.name for file in files]
+    ['embeddings.csv']
     """
     if format not in FORMATS:
         raise InputError("format", "one of " + ", ".join(FORMATS), format, "Choose one.")

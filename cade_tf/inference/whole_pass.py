@@ -5,6 +5,8 @@ So instead of growing a tree from every root, each level is computed for all nod
 by layer: the same numbers, without encoding a node anew for each batch that meets it.
 """
 
+from typing import Any, NamedTuple
+
 import tensorflow as tf
 
 from cade_tf.layers.aggregators import MeanAggregator
@@ -15,6 +17,14 @@ from cade_tf.sampling.graph_tables import GraphTables
 from cade_tf.sampling.neighborhood import draw_children
 
 CHUNK_NODES = 16384
+
+
+class Place(NamedTuple):
+    """What decides a draw beside the node: the pass, the level of the tree, the sampling."""
+
+    key: tf.Tensor
+    level: tf.Tensor
+    sampling: tf.Tensor
 
 
 class WholePass:
@@ -54,13 +64,13 @@ class WholePass:
         depth = self.model.sagb.depth
         below: list[tf.Tensor] = []
         for level in reversed(range(depth)):
-            place = (key, tf.constant(level), tf.constant(sampling, tf.int64))
-            rounds = [self._all(self._first_round, *place, fanout=self.model.fanouts[level])]
+            place = Place(key, tf.constant(level), tf.constant(sampling, tf.int64))
+            rounds = [self._all(self._first_round, place, fanout=self.model.fanouts[level])]
             for number in range(1, depth - level):
                 rounds.append(
                     self._all(
                         self._next_round,
-                        *place,
+                        place,
                         rounds[-1],
                         below[number - 1],
                         number=number,
@@ -70,7 +80,7 @@ class WholePass:
             below = rounds
         return below[-1]
 
-    def _all(self, function: object, *inputs: tf.Tensor, **static: int) -> tf.Tensor:
+    def _all(self, function: object, *inputs: Any, **static: int) -> tf.Tensor:
         """Runs a round for all nodes, chunk by chunk."""
         nodes = self.graph.num_nodes
         parts = [
@@ -83,16 +93,9 @@ class WholePass:
         ]
         return parts[0] if len(parts) == 1 else tf.concat(parts, axis=0)
 
-    def _first_round_of_chunk(
-        self,
-        nodes: tf.Tensor,
-        key: tf.Tensor,
-        level: tf.Tensor,
-        sampling: tf.Tensor,
-        fanout: int,
-    ) -> tf.Tensor:
+    def _first_round_of_chunk(self, nodes: tf.Tensor, place: Place, fanout: int) -> tf.Tensor:
         layer = self.model.sagb.rounds[0]
-        children = self._children(nodes, key, level, sampling, fanout)
+        children = self._children(nodes, place, fanout)
         if self._projected is not None:
             own, others = self._projected
             hidden = layer.activate(gather_rows(own, nodes) + gather_mean(others, children))
@@ -106,28 +109,19 @@ class WholePass:
     def _next_round_of_chunk(
         self,
         nodes: tf.Tensor,
-        key: tf.Tensor,
-        level: tf.Tensor,
-        sampling: tf.Tensor,
+        place: Place,
         own: tf.Tensor,
         below: tf.Tensor,
         number: int,
         fanout: int,
     ) -> tf.Tensor:
-        children = self._children(nodes, key, level, sampling, fanout)
+        children = self._children(nodes, place, fanout)
         rows = tf.concat([tf.gather(own, nodes), below], axis=0)
         hidden = self.model.sagb.rounds[number](rows, (children + tf.size(nodes, tf.int64),))
         return self._with_bias(hidden, nodes, number + 1)
 
-    def _children(
-        self,
-        nodes: tf.Tensor,
-        key: tf.Tensor,
-        level: tf.Tensor,
-        sampling: tf.Tensor,
-        fanout: int,
-    ) -> tf.Tensor:
-        return draw_children(self.graph, nodes, sampling, key, level, fanout)
+    def _children(self, nodes: tf.Tensor, place: Place, fanout: int) -> tf.Tensor:
+        return draw_children(self.graph, nodes, place.sampling, place.key, place.level, fanout)
 
     def _with_bias(self, hidden: tf.Tensor, nodes: tf.Tensor, rounds_done: int) -> tf.Tensor:
         if self.model.bias is None or rounds_done == self.model.sagb.depth:

@@ -165,14 +165,12 @@ class DualEncoder(keras.Model):
         """
         count = samplings or self.samplings
         shape = tf.shape(nodes)
-        repeated = tf.repeat(tf.reshape(nodes, [-1, 1]), count, axis=1)
-        sampling = tf.broadcast_to(tf.range(count, dtype=nodes.dtype), tf.shape(repeated))
         roots, samplings_of_roots, position = distinct_instances(
-            repeated, sampling, graph.num_nodes
+            *_every_sampling(nodes, count), graph.num_nodes
         )
         encoded = self.encode(graph, roots, samplings_of_roots, key)
         width = max(count, self.parameter_sets)
-        flat = gather_rows(encoded, tf.reshape(position, [-1]))
+        flat = gather_rows(encoded, position)
         return tf.reshape(flat, tf.concat([shape, [width, self.dim]], 0))
 
     def encode(
@@ -265,12 +263,10 @@ class DualEncoder(keras.Model):
             tf.cast(ids, tf.int64) for ids in (nodes, partners, negatives)
         )
         pairs, count = tf.size(nodes), tf.size(negatives)
-        both = tf.concat([nodes, partners], 0)
-        repeated = tf.repeat(both[:, None], self.samplings, axis=1)
-        sampling = tf.broadcast_to(tf.range(self.samplings, dtype=tf.int64), tf.shape(repeated))
+        both, of_both = _every_sampling(tf.concat([nodes, partners], 0), self.samplings)
         # A negative needs one sampling; it shares the first one's draws.
-        every = tf.concat([tf.reshape(repeated, [-1]), tf.reshape(negatives, [-1])], 0)
-        of = tf.concat([tf.reshape(sampling, [-1]), tf.zeros([count], tf.int64)], 0)
+        every = tf.concat([both, tf.reshape(negatives, [-1])], 0)
+        of = tf.concat([of_both, tf.zeros([count], tf.int64)], 0)
         roots, samplings, position = distinct_instances(every, of, graph.num_nodes)
         encoded = self.encode(graph, roots, samplings, key)
 
@@ -306,6 +302,12 @@ class DualEncoder(keras.Model):
             "global_bias", "seed",
         )  # fmt: skip
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+
+
+def _every_sampling(nodes: tf.Tensor, count: int) -> tuple[tf.Tensor, tf.Tensor]:
+    """Each node `count` times behind each other, and the samplings 0..count-1 it stands for."""
+    repeated = tf.repeat(tf.reshape(nodes, [-1]), count)
+    return repeated, tf.range(tf.size(repeated, nodes.dtype), dtype=nodes.dtype) % count
 
 
 def unit(vectors: tf.Tensor) -> tf.Tensor:
