@@ -66,7 +66,7 @@ class ShardedGraph:
     ...     write_shards(graph, np.arange(3), folder, shards=2)
     ...     sharded = ShardedGraph.open(folder)
     ...     [part.tolist() for part in sharded.parts("neighbors")]
-    [[1, 0, 2], [1]]
+    [[1], [0, 2, 1]]
     """
 
     folder: Path

@@ -14,12 +14,14 @@ class ShardedBias(tf.Module):
     numbers, exactly what a plain variable would get.
 
     Args:
-        table: Sharded variable [rows, dim], not trainable for Keras.
+        table: Sharded variable [rows, dim] of parts that are not trainable: no tape may watch
+            them besides.
         watched: Any scalar variable; its value does not matter.
 
     Example:
 
-    >>> parts = [tf.Variable([[1.0], [2.0]]), tf.Variable([[3.0]])]
+    >>> values = [[[1.0], [2.0]], [[3.0]]]
+    >>> parts = [tf.Variable(part, trainable=False) for part in values]
     >>> bias = ShardedBias(tf.__internal__.distribute.ShardedVariable(parts), tf.Variable(0.0))
     >>> bias.lookup(tf.constant([2, 0])).numpy().tolist()
     [[3.0], [1.0]]
