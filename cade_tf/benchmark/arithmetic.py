@@ -143,7 +143,8 @@ def _recurrent(model: DualEncoder, layer: SageLayer, levels: tuple[int, ...]) ->
     if isinstance(aggregate, LSTMAggregator):
         for nodes, fanout in zip(levels, model.fanouts, strict=False):
             one = Product(nodes, aggregate.units, 4 * aggregate.units, model.parameter_sets)
-            yield from [one] * fanout
+            # The state before the first child is a constant.
+            yield from [dataclasses.replace(one, gradients=1), *[one] * (fanout - 1)]
 
 
 def _scores(model: DualEncoder, pairs: int, negatives: int) -> Iterator[Product]:

@@ -64,5 +64,5 @@ def run_steps(step: TrainingStep, count: int) -> Any:
 
 def warm(step: TrainingStep) -> int:
     """Compiles a step and finds out how many of them make a good repeat."""
-    run_steps(step, 2)
+    run_steps(step, 1)
     return steps_a_repeat(seconds_of(lambda: run_steps(step, 1)))

@@ -46,8 +46,13 @@ def aggregator(options: BenchOptions, *, model: str, name: str) -> Iterator[Meas
     """One model with one aggregator, in a process of its own."""
     config = options.config(model, aggregator=name)
     step = make_step(loading.load(config), config)
-    yield from step_times({label(config): step}, name, options)
-    yield Measurement(f"train/{label(config)}/{name}/peak_memory", "MiB", (peak_memory(),))
+    run_steps(step, 1)
+    # Before the products, whose factors need memory too.
+    held = peak_memory()
+    # With K these steps take seconds, and their products as long again.
+    single = max(step.model.samplings, step.model.parameter_sets) == 1
+    yield from step_times({label(config): step}, name, options, with_products=single)
+    yield Measurement(f"train/{label(config)}/{name}/peak_memory", "MiB", (held,))
 
 
 def memory(options: BenchOptions, *, model: str, k: int) -> Iterator[Measurement]:
@@ -68,7 +73,11 @@ def as_peer(options: BenchOptions, *, count: int, warmup: int) -> Iterator[Measu
 
 
 def step_times(
-    prepared: dict[str, TrainingStep], aggregator: str, options: BenchOptions
+    prepared: dict[str, TrainingStep],
+    aggregator: str,
+    options: BenchOptions,
+    *,
+    with_products: bool = True,
 ) -> Iterator[Measurement]:
     """Times training steps in turn, and their bare products where features are dense.
 
@@ -76,12 +85,13 @@ def step_times(
         prepared: The steps by name of the model.
         aggregator: Name of their aggregator.
         options: Options of the benchmark.
+        with_products: Whether the products are timed at all.
     """
     counts = {name: warm(step) for name, step in prepared.items()}
     works: dict[str, Work] = {}
     for name, step in prepared.items():
         works[name] = partial(run_steps, step, counts[name])
-        if not isinstance(step.graph.features, SparseTable):
+        if with_products and not isinstance(step.graph.features, SparseTable):
             works[_products(name)] = _bare_products(step, counts[name])
     seconds = in_turn(works, options.repeats)
     for name, count in counts.items():
