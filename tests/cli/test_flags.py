@@ -41,7 +41,7 @@ def test_an_unknown_flag_is_refused_with_a_hint(flag, hint):
         parse(flag)
 
 
-@pytest.mark.parametrize("flag", ["--verbosity=1", "--alsologtostderr", "--pdb", "--helpfull"])
+@pytest.mark.parametrize("flag", ["--logtostderr", "--alsologtostderr", "--pdb", "--helpfull"])
 def test_flags_of_absl_itself_are_unknown(flag):
     with pytest.raises(InputError, match="a known flag"):
         parse(flag)
