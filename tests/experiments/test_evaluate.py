@@ -8,6 +8,7 @@ from cade_tf.config import Config
 from cade_tf.experiments import single_run
 from cade_tf.graph import splits
 from cade_tf.graph.digits import digits
+from cade_tf.training import run_folder
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ def test_an_embeddings_file_is_scored_and_drawn(embeddings, tmp_path, capsys):
 def test_a_run_is_scored_on_its_own_split(tmp_path, capsys):
     graph = digits()
     config = Config(dataset="digits", unseen_ratio=0.5)
-    single_run.write_config(config, tmp_path)
+    run_folder.prepare(tmp_path, config, run_folder.fingerprint_of(graph))
     split = splits.node_split(graph, config)
     split.save(tmp_path / single_run.SPLIT_FILE)
     single_run.write_embeddings(tmp_path, graph.features, graph.ids)
