@@ -41,6 +41,7 @@ def run(options: EvaluateOptions, words: list[str]) -> int:
         raise InputError("arguments", "flags only", " ".join(words), "See cade evaluate --help.")
     from cade_tf.experiments import single_run
     from cade_tf.graph import loading, splits
+    from cade_tf.inference import outputs
     from cade_tf.training import run_folder
 
     if (options.run_dir is None) == (options.embeddings is None):
@@ -57,7 +58,7 @@ def run(options: EvaluateOptions, words: list[str]) -> int:
         data_dir = options.data_dir or config.data_dir
         graph = loading.load(config.replace(data_dir=data_dir))
         split = splits.NodeSplit.load(run_dir / single_run.SPLIT_FILE)
-        embeddings = read_embeddings(run_dir / single_run.EMBEDDINGS_FILE, graph.num_nodes)
+        embeddings = read_embeddings(run_dir / outputs.EMBEDDINGS_FILE, graph.num_nodes)
     else:
         graph = loading.load(options)
         split = splits.node_split(graph, options)

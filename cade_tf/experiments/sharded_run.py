@@ -14,7 +14,7 @@ from cade_tf.experiments import single_run
 from cade_tf.graph.features import FeatureTransform
 from cade_tf.graph.shards import SEEN, ShardedGraph
 from cade_tf.graph.splits import NodeSplit
-from cade_tf.inference import cluster_embedding
+from cade_tf.inference import cluster_embedding, outputs
 from cade_tf.inference.algorithm1 import embed_all_nodes
 from cade_tf.inference.encoder import Encoder
 from cade_tf.layers.sharded_bias import ShardedBias
@@ -227,7 +227,7 @@ def _scored(run_dir: Path, graph: ShardedGraph, embeddings: np.ndarray) -> dict[
         trains_validation=False,
     )
     split.save(run_dir / single_run.SPLIT_FILE)
-    single_run.write_embeddings(run_dir, embeddings, graph.ids)
+    outputs.write_embeddings(run_dir, embeddings, graph.ids, "npy")
     return {"scores": single_run.score_labels(embeddings, graph.optional("labels"), split)}
 
 

@@ -17,12 +17,11 @@ from cade_tf.experiments.validation import make_validate
 from cade_tf.files import atomic_write
 from cade_tf.graph import loading, splits
 from cade_tf.graph.graph import Graph
+from cade_tf.inference import outputs
 from cade_tf.training import devices, projector, run_folder
 from cade_tf.training.summaries import Summaries
 from cade_tf.training.trainer import Trained, train
 
-EMBEDDINGS_FILE = "embeddings.npy"
-NODE_IDS_FILE = "node_ids.txt"
 RESULT_FILE = "result.json"
 SPLIT_FILE = "split.npz"
 ENCODER_FOLDER = "encoder"
@@ -66,7 +65,7 @@ def train_and_evaluate(config: Config, run_dir: str | Path, *, progress: bool = 
     embedding_started = time.monotonic()
     embeddings = trained.embed(graph, progress=progress)
     embedding_seconds = time.monotonic() - embedding_started
-    write_embeddings(run_dir, embeddings, graph.ids)
+    outputs.write_embeddings(run_dir, embeddings, graph.ids, "npy")
     scores = score_embeddings(embeddings, graph, split)
     _for_tensorboard(run_dir, config, graph, embeddings, scores, trained)
     result = {
@@ -152,14 +151,6 @@ def describe(graph: Graph, split: splits.NodeSplit) -> dict[str, Any]:
         "seen": len(split.seen),
         "unseen": len(split.test),
     }
-
-
-def write_embeddings(run_dir: Path, embeddings: np.ndarray, ids: np.ndarray) -> None:
-    """Writes embeddings and the ids of their rows."""
-    with atomic_write(run_dir / EMBEDDINGS_FILE) as file:
-        np.save(file, embeddings)
-    with atomic_write(run_dir / NODE_IDS_FILE) as file:
-        file.write("".join(f"{node}\n" for node in ids).encode())
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -8,6 +8,7 @@ from cade_tf.config import Config
 from cade_tf.experiments import single_run
 from cade_tf.graph import splits
 from cade_tf.graph.digits import digits
+from cade_tf.inference import outputs
 from cade_tf.training import run_folder
 
 
@@ -39,7 +40,7 @@ def test_a_run_is_scored_on_its_own_split(tmp_path, capsys):
     run_folder.prepare(tmp_path, config, run_folder.fingerprint_of(graph))
     split = splits.node_split(graph, config)
     split.save(tmp_path / single_run.SPLIT_FILE)
-    single_run.write_embeddings(tmp_path, graph.features, graph.ids)
+    outputs.write_embeddings(tmp_path, graph.features, graph.ids, "npy")
     output = tmp_path / "scores.json"
     assert app.main(["evaluate", f"--run_dir={tmp_path}", f"--output={output}"]) == 0
     assert json.loads(output.read_text())["sgd"]["test_nodes"] == len(split.test)

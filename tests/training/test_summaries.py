@@ -10,6 +10,7 @@ from tensorboard.util import tensor_util
 
 from cade_tf.experiments import single_run
 from cade_tf.graph import loading
+from cade_tf.inference import outputs
 from cade_tf.training import projector
 from cade_tf.training.metrics import STEP_METRICS
 from tests.training.small_run import NODES, small_config, small_graph
@@ -102,7 +103,7 @@ def test_the_final_scores_stand_beside_the_flags_in_the_hparams_table(run_dir, e
 def test_the_projector_finds_points_ids_and_labels(run_dir):
     points = np.frombuffer((run_dir / projector.TENSOR_FILE).read_bytes(), "<f4")
     np.testing.assert_array_equal(
-        points.reshape(NODES, -1), np.load(run_dir / single_run.EMBEDDINGS_FILE)
+        points.reshape(NODES, -1), np.load(run_dir / outputs.EMBEDDINGS_FILE)
     )
     head, *rows = (run_dir / projector.METADATA_FILE).read_text().splitlines()
     assert head == "id\tlabel"
