@@ -252,8 +252,8 @@ class DeviceOptions(Options):
     )
     memory_map: bool = option(
         False,
-        "Leave the graph and its features on disk and read what a step asks for; --graph is a "
-        "folder of shards.",
+        "Leave the graph, its features and the global bias on disk and read what a step asks for; "
+        "--graph is a folder of shards.",
     )
 
 

@@ -1,6 +1,7 @@
 """A trained model with everything that embedding another graph needs."""
 
 import dataclasses
+import logging
 import os
 import tempfile
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from cade_tf.graph.graph import Features, Graph
 from cade_tf.inference.algorithm1 import embed_all_nodes
 from cade_tf.inference.full_neighborhood import embed_full_neighborhood
 from cade_tf.inference.ids import known_rows
+from cade_tf.inference.own_bias import with_own_bias
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.models.factory import load_model
 from cade_tf.sampling.graph_tables import GraphTables, make_graph_tables
@@ -24,6 +26,8 @@ from cade_tf.sampling.tables import Table, TensorTable
 
 MODEL_FILE = "model.keras"
 ARRAYS_FILE = "encoder.npz"
+
+_log = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -166,18 +170,28 @@ class Encoder:
         )
 
     def save(self, folder: str | Path) -> None:
-        """Writes the encoder as two files, each complete or not there."""
+        """Writes the encoder as two files, each complete or not there.
+
+        A global bias that lies in a file becomes part of the model, as that of every encoder,
+        unless it is too large for memory (`own_bias.LARGEST_BYTES`): then it is left out, and the
+        encoder will treat every node as one that training did not know.
+        """
         folder = Path(folder)
+        model = with_own_bias(self.model)
+        known_ids = self.known_ids
+        if model.num_known != self.model.num_known:
+            _log.warning("The global bias is too large for %s and is left out of it.", folder)
+            known_ids = known_ids[:0]
         folder.mkdir(parents=True, exist_ok=True)
         members = {f"transform.{k}": v for k, v in self.transform.to_arrays().items()}
-        members["known_ids"] = self.known_ids
+        members["known_ids"] = known_ids
         members["walk_length"] = np.asarray(self.walk_length)
         members["structural"] = np.asarray(self.structural)
         if self.feature_names is not None:
             members["feature_names"] = np.asarray(self.feature_names, str)
         arrays.write_arrays(folder / ARRAYS_FILE, members)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".saving-") as scratch:
-            self.model.save(Path(scratch) / MODEL_FILE)
+            model.save(Path(scratch) / MODEL_FILE)
             os.replace(Path(scratch) / MODEL_FILE, folder / MODEL_FILE)
 
     @classmethod

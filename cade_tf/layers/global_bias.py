@@ -1,5 +1,6 @@
 """The memorable global bias B: one trainable row per known node."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import keras
@@ -7,10 +8,10 @@ import tensorflow as tf
 
 
 class RowStore(Protocol):
-    """Rows of B that are kept outside of the layer, as on parameter servers.
+    """Rows of B that are kept outside of the layer, as on parameter servers or on disk.
 
     Attributes:
-        table: The variable or sharded variable of the rows.
+        table: The variable, sharded variable or file of the rows.
         watched: What a gradient tape watches in the place of the table.
     """
 
@@ -19,6 +20,30 @@ class RowStore(Protocol):
 
     def lookup(self, rows: tf.Tensor) -> tf.Tensor:
         """Rows by number; their gradient is that of `watched`, as IndexedSlices."""
+
+
+def lookup_with_gradient(
+    store: RowStore, rows: tf.Tensor, fetch: Callable[[tf.Tensor], tf.Tensor]
+) -> tf.Tensor:
+    """What `fetch` finds, with a gradient that goes to one scalar in the place of the table.
+
+    The gradient is rows of the table by their numbers: exactly what a plain variable would get.
+
+    Args:
+        store: Whose rows they are.
+        rows: Integers [n].
+        fetch: Reads rows by number.
+    """
+
+    @tf.custom_gradient
+    def read(watched: tf.Tensor) -> tuple[tf.Tensor, Any]:
+        def gradient(upstream: tf.Tensor) -> tf.IndexedSlices:
+            shape = tf.constant(list(store.table.shape), tf.int64)
+            return tf.IndexedSlices(upstream, rows, shape)
+
+        return fetch(rows), gradient
+
+    return read(store.watched)
 
 
 @keras.saving.register_keras_serializable("cade_tf")

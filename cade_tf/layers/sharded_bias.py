@@ -4,14 +4,12 @@ from typing import Any
 
 import tensorflow as tf
 
+from cade_tf.layers.global_bias import lookup_with_gradient
 from cade_tf.sampling.sharded_table import ShardedTable
 
 
 class ShardedBias(tf.Module):
     """Rows of B in a sharded variable.
-
-    The gradient goes to one scalar that stands for the whole table: as rows of the table by their
-    numbers, exactly what a plain variable would get.
 
     Args:
         table: Sharded variable [rows, dim] of parts that are not trainable: no tape may watch
@@ -34,13 +32,4 @@ class ShardedBias(tf.Module):
 
     def lookup(self, rows: tf.Tensor) -> tf.Tensor:
         """Rows by number."""
-
-        @tf.custom_gradient
-        def read(watched: tf.Tensor) -> tuple[tf.Tensor, Any]:
-            def gradient(upstream: tf.Tensor) -> tf.IndexedSlices:
-                shape = tf.constant(list(self.table.shape), tf.int64)
-                return tf.IndexedSlices(upstream, rows, shape)
-
-            return ShardedTable(self.table.variables).fetch(rows), gradient
-
-        return read(self.watched)
+        return lookup_with_gradient(self, rows, ShardedTable(self.table.variables).fetch)

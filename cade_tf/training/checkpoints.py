@@ -8,7 +8,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import tensorflow as tf
 
@@ -17,9 +17,20 @@ from cade_tf.files import atomic_write
 
 PREFIX = "step"
 BEST_FOLDER = "best"
+FILE_SUFFIX = ".rows"
 
 _log = logging.getLogger(__name__)
 _UNREADABLE = (tf.errors.OpError, ValueError, AssertionError, LookupError, RuntimeError)
+
+
+class FileState(Protocol):
+    """State that is too large for variables and is copied as a file of its own."""
+
+    def save(self, path: Path) -> None:
+        """Writes a copy, and sets whatever variable tells that it is the right one."""
+
+    def restore(self, path: Path) -> None:
+        """Reads a copy back; ValueError where it is missing, damaged or not the right one."""
 
 
 class Checkpoints:
@@ -34,6 +45,8 @@ class Checkpoints:
         model: The part of it that the best step is about.
         keep: How many of the newest are kept.
         writes: Whether this process may write; of several workers only the chief may.
+        files: State beside the variables. Its copy is there before the rest of a checkpoint is,
+            so that a checkpoint either has it or does not count.
 
     Example:
 
@@ -55,8 +68,10 @@ class Checkpoints:
         *,
         keep: int,
         writes: bool = True,
+        files: FileState | None = None,
     ) -> None:
         self.folder = folder
+        self._files = files
         self.writes = writes
         if writes and folder.is_dir():
             _sweep(folder)
@@ -83,6 +98,8 @@ class Checkpoints:
         for path in reversed(paths):
             try:
                 self._checkpoint.restore(str(path)).assert_consumed()
+                if self._files is not None:
+                    self._files.restore(path.with_suffix(FILE_SUFFIX))
             except tf.errors.UnavailableError:
                 # A machine that went away says nothing about the file.
                 raise
@@ -109,7 +126,14 @@ class Checkpoints:
         Raises:
             OSError: It cannot be written; the earlier ones are as they were.
         """
-        self._save(self._manager, step)
+        try:
+            if self._files is not None and self.writes:
+                self._files.save(self.folder / f"{PREFIX}-{step}{FILE_SUFFIX}")
+            self._save(self._manager, step)
+        finally:
+            if self._files is not None and self.writes:
+                # Copies of checkpoints that were dropped, or never became complete.
+                _sweep(self.folder)
 
     def save_best(self, step: int) -> None:
         """Writes the model of the best step, then drops the one before."""
@@ -160,10 +184,14 @@ def _sweep(folder: Path) -> None:
     """Removes what writes that were killed or failed have left."""
     incomplete = (
         data
-        for data in folder.glob("**/*.data-00000-of-00001")
+        for data in (*folder.glob("**/*.data-00000-of-00001"), *folder.glob(f"*{FILE_SUFFIX}"))
         if not data.with_suffix(".index").exists()
     )
-    temporary = (*folder.glob("**/*_temp"), *folder.glob("**/*.tempstate*"))
+    temporary = (
+        *folder.glob("**/*_temp"),
+        *folder.glob("**/*.tempstate*"),
+        *folder.glob(f".{PREFIX}-*.part"),
+    )
     for leftover in (*temporary, *incomplete):
         if leftover.is_dir():
             shutil.rmtree(leftover, ignore_errors=True)

@@ -1,5 +1,6 @@
 """The outer loop: checkpoints, summaries, validation, progress and an orderly end."""
 
+import contextlib
 import dataclasses
 import logging
 import time
@@ -15,6 +16,7 @@ from cade_tf.config import Config
 from cade_tf.errors import InputError
 from cade_tf.inference.encoder import Encoder
 from cade_tf.models.dual_encoder import DualEncoder
+from cade_tf.sampling.row_file import RowFile
 from cade_tf.training import devices
 from cade_tf.training.checkpoints import Checkpoints
 from cade_tf.training.early_stopping import EarlyStopping
@@ -100,6 +102,11 @@ class Loop:
             raise InputError(
                 "stop_on", "a function that validates", "none", "Pass validate to train()."
             )
+        bias = step.model.bias
+        self._row_file: RowFile | None = None
+        if bias is not None and isinstance(bias.variable, RowFile):
+            self._row_file = bias.variable
+            self._row_file.open_in(run_dir)
         chief = devices.is_chief(step.strategy)
         self._checkpoints = self._make_checkpoints(chief) if run_dir is not None else None
         self._summaries: Summaries | None = None
@@ -126,6 +133,7 @@ class Loop:
             weights,
             keep=self.config.keep_checkpoints,
             writes=chief,
+            files=self._row_file,
         )
 
     def run(self) -> Progressed:
@@ -188,7 +196,7 @@ class Loop:
             while done < last and not (self._stopping is not None and self._stopping.exhausted):
                 count = min(STEPS_PER_CALL - done % STEPS_PER_CALL, last - done)
                 started = time.monotonic()
-                values = self.step.advance(count).numpy()
+                values = self._advance(count)
                 seconds = time.monotonic() - started
                 self._check_finite(done, values)
                 done += count
@@ -202,6 +210,10 @@ class Loop:
                     self._save(done)
                     raise RunStopped(self._farewell(done), stop.number)
         self._save(done)
+
+    def _advance(self, count: int) -> np.ndarray:
+        with contextlib.nullcontext() if self._row_file is None else self._row_file.failures():
+            return self.step.advance(count).numpy()
 
     def _farewell(self, done: int) -> str:
         if self.run_dir is None:

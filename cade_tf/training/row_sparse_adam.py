@@ -5,6 +5,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from cade_tf.sampling.row_file import RowFile
 from cade_tf.training.adam import EPSILON
 
 ShardedVariable = tf.__internal__.distribute.ShardedVariable
@@ -17,7 +18,8 @@ class RowSparseAdam(tf.Module):
     rows it touches, however large the table. Bias correction uses the number of steps of the run.
 
     Args:
-        table: The variable to be updated, [rows, width], or a sharded one; moments lie beside it.
+        table: The variable to be updated, [rows, width], a sharded one, or a file; moments lie
+            beside it.
         beta_1: Decay of the first moment.
         beta_2: Decay of the second moment.
         epsilon: Added to the root of the second moment.
@@ -51,8 +53,9 @@ class RowSparseAdam(tf.Module):
         self.beta_2 = beta_2
         self.epsilon = epsilon
         self.weight_decay = weight_decay
-        self.first = _zeros_like(table, "first")
-        self.second = _zeros_like(table, "second")
+        if not isinstance(table, RowFile):
+            self.first = _zeros_like(table, "first")
+            self.second = _zeros_like(table, "second")
 
     def apply(
         self,
@@ -89,6 +92,13 @@ class RowSparseAdam(tf.Module):
         step = tf.cast(step, tf.float32)
         rate = tf.cast(learning_rate, tf.float32)
         corrected = rate * tf.sqrt(1.0 - self.beta_2**step) / (1.0 - self.beta_1**step)
+        if isinstance(self.table, RowFile):
+            values, first, second = self.table.read(rows)
+            change, first, second = self._change(first, second, gradients, corrected)
+            if self.weight_decay:
+                change += rate * self.weight_decay * values
+            self.table.write(rows, values - change, first, second)
+            return
         extended = self._strategy.extended
         parts = _parts(self.table)
         begin = 0
@@ -110,16 +120,22 @@ class RowSparseAdam(tf.Module):
         rate: tf.Tensor,
         corrected: tf.Tensor,
     ) -> None:
-        first_moment = self.beta_1 * tf.gather(first, rows) + (1 - self.beta_1) * gradients
-        second_moment = self.beta_2 * tf.gather(second, rows) + (1 - self.beta_2) * tf.square(
-            gradients
+        change, first_moment, second_moment = self._change(
+            tf.gather(first, rows), tf.gather(second, rows), gradients, corrected
         )
-        change = corrected * first_moment / (tf.sqrt(second_moment) + self.epsilon)
         if self.weight_decay:
             change += rate * self.weight_decay * tf.gather(table, rows)
         first.scatter_update(tf.IndexedSlices(first_moment, rows))
         second.scatter_update(tf.IndexedSlices(second_moment, rows))
         table.scatter_sub(tf.IndexedSlices(change, rows))
+
+    def _change(
+        self, first: tf.Tensor, second: tf.Tensor, gradients: tf.Tensor, corrected: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """What is taken off the values, and the new moments."""
+        first = self.beta_1 * first + (1 - self.beta_1) * gradients
+        second = self.beta_2 * second + (1 - self.beta_2) * tf.square(gradients)
+        return corrected * first / (tf.sqrt(second) + self.epsilon), first, second
 
 
 def _parts(table: Any) -> list[tf.Variable]:

@@ -9,9 +9,11 @@ from cade_tf.config import Config
 from cade_tf.errors import InputError
 from cade_tf.graph.features import FeatureTransform
 from cade_tf.graph.shards import INFO_FILE, ShardedGraph
+from cade_tf.layers.file_bias import FileBias
 from cade_tf.layers.global_bias import RowStore
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.models.factory import make_model
+from cade_tf.sampling.row_file import RowFile
 from cade_tf.sampling.shard_tables import OpenTable, make_shard_tables
 from cade_tf.training import devices
 from cade_tf.training.step import TrainingStep
@@ -97,10 +99,13 @@ def make_training(
         config: Options.
         transform: Scaling of its features.
         open_table: Where its tables are.
-        bias_store: Where the global bias is; in the model by default.
+        bias_store: Where the global bias is; by default in the model, with --memory_map in a file
+            that the outer loop opens.
         strategy: In whose scope they are made; the current one by default.
     """
     tables = make_shard_tables(graph, open_table, training=True)
+    if bias_store is None and config.memory_map:
+        bias_store = FileBias(RowFile(graph.num_nodes, config.dim))
     with (strategy or tf.distribute.get_strategy()).scope():
         model = make_model(
             config,

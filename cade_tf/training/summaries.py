@@ -117,7 +117,8 @@ def _weights(step: TrainingStep) -> None:
         # Without the model's name, which counts the models of a process, runs compare.
         tf.summary.histogram("weights/" + weight.path.split("/", 1)[-1], values)
     tf.summary.scalar("norm/weights", squares**0.5)
-    if step.model.bias is not None:
+    # A bias that lies elsewhere would have to be read whole.
+    if step.model.bias is not None and step.model.bias.store is None:
         table = tf.convert_to_tensor(step.model.bias.table)
         lengths = tf.norm(table, axis=1)
         tf.summary.scalar("norm/global_bias", tf.norm(lengths))
