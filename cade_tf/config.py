@@ -116,6 +116,21 @@ class ModelOptions(Options):
     attention_temperature: float = option(
         1.0, "Attention scores are divided by this before the softmax (paper: 1).", positive=True
     )
+    initialization: str = option(
+        "glorot",
+        "How the weights start: glorot (at random), or smoothing (an extension: the encoder "
+        "starts as a filter that averages features over neighbours, in their main directions; "
+        "wants --activation=linear and the mean aggregator).",
+        choices=("glorot", "smoothing"),
+    )
+    self_weights: tuple[float, ...] = option(
+        (0.7,),
+        "Weight of a node itself, against that of its neighbours' mean, in the layers of the "
+        "smoothing initialisation; two numbers are the ends of a range over the K aggregators "
+        "of CADE-MA.",
+        minimum=0.0,
+        maximum=1.0,
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -123,6 +138,23 @@ class ModelOptions(Options):
             raise InputError(
                 "fanouts", "1 to 8 numbers", len(self.fanouts), "Give one per layer, as 20,10."
             )
+        if not 1 <= len(self.self_weights) <= 2:
+            raise InputError(
+                "self_weights", "1 or 2 numbers", len(self.self_weights), "Give one, or a range."
+            )
+        if self.initialization == "smoothing":
+            for name, wanted in (
+                ("aggregator", "mean"),
+                ("activation", "linear"),
+                ("last_activation", "linear"),
+            ):
+                if getattr(self, name) != wanted:
+                    raise InputError(
+                        name,
+                        f"{wanted} beside --initialization=smoothing",
+                        getattr(self, name),
+                        "Change one of them.",
+                    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -148,8 +180,16 @@ class TrainingOptions(Options):
         "Whether the Q negatives are shared by the batch or drawn for every pair.",
         choices=("batch", "pair"),
     )
+    loss: str = option(
+        "pair",
+        "pair (the paper's, with negative sampling), or softmax (an extension, InfoNCE: a node's "
+        "partner against the negatives and against the partners of the batch's other pairs).",
+        choices=("pair", "softmax"),
+    )
     negative_weight: float = option(
-        1.0, "Factor before the expectation over negatives (paper: Q).", minimum=0.0
+        1.0,
+        "Factor before the pair loss's expectation over negatives (paper: Q).",
+        minimum=0.0,
     )
     temperature: float = option(
         1.0, "Dot products are divided by this in the loss (paper: 1).", positive=True

@@ -47,7 +47,8 @@ def check_options(config: Config) -> None:
             "fresh", "false with --cluster", "true: a chief that is restarted would start anew",
             "Give another --run_dir; cade launch takes --fresh.",
         )  # fmt: skip
-    for name, free in (("validate_every", 0), ("compare", ()), ("feature_svd", 0)):
+    free_values = {"validate_every": 0, "compare": (), "feature_svd": 0, "initialization": "glorot"}
+    for name, free in free_values.items():
         if getattr(config, name) != free:
             raise InputError(
                 name, f"{free or 'none'} on a sharded graph", getattr(config, name), "Leave it out."

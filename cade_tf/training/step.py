@@ -10,10 +10,10 @@ from cade_tf.models.dual_encoder import DualEncoder, PairScores
 from cade_tf.sampling import random
 from cade_tf.sampling.graph_tables import GraphTables
 from cade_tf.sampling.negatives import draw_negatives
-from cade_tf.sampling.walks import PairStream
+from cade_tf.sampling.walks import Pairs, PairStream
 from cade_tf.training import dropout, gradients, schedules
 from cade_tf.training.adam import Adam
-from cade_tf.training.loss import pair_loss
+from cade_tf.training.loss import LossTerms, pair_loss, softmax_loss
 from cade_tf.training.metrics import STEP_METRICS, step_metrics
 from cade_tf.training.row_sparse_adam import RowSparseAdam
 
@@ -40,7 +40,8 @@ class TrainingStep(tf.Module):
     All randomness is a function of the seed and of `step`, so restoring the variables of this
     module continues a run exactly. Made in the scope of a `tf.distribute` strategy, it shares each
     step among the replicas: every replica draws its part of the pairs and all draw the same
-    negatives, so that the number of replicas changes nothing but rounding.
+    negatives, so that the number of replicas changes nothing but rounding; only the softmax loss
+    finds the other pairs it contrasts with in its own part.
 
     Args:
         model: The model, built.
@@ -207,18 +208,12 @@ class TrainingStep(tf.Module):
             sources.append(self.model.bias.watched)
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(sources)
-            scores, valid = self._scores(number, first, part, drops=True)
+            scores, pairs = self._scores(number, first, part, drops=True)
             count = None
             if self.replicas > 1:
-                own = tf.reduce_sum(tf.cast(valid, tf.float32))
+                own = tf.reduce_sum(tf.cast(pairs.valid, tf.float32))
                 count = context.all_reduce(tf.distribute.ReduceOp.SUM, own)
-            terms = pair_loss(
-                scores,
-                valid,
-                negative_weight=options.negative_weight,
-                temperature=options.temperature,
-                count=count,
-            )
+            terms = self._loss(scores, pairs, count)
             loss = terms.total
             if self.loss_scale is not None:
                 loss *= self.loss_scale.value
@@ -226,7 +221,7 @@ class TrainingStep(tf.Module):
         if self.loss_scale is not None:
             inverse = 1.0 / self.loss_scale.value
             summed = summed.map(lambda g: g * inverse)
-        metrics = step_metrics(scores, terms, valid, count=count, replicas=self.replicas)
+        metrics = step_metrics(scores, terms, pairs.valid, count=count, replicas=self.replicas)
         numbers = tf.concat([metrics, [terms.positive, terms.negative]], 0)
         if self.replicas > 1:
             numbers = context.all_reduce(tf.distribute.ReduceOp.SUM, numbers)
@@ -238,8 +233,8 @@ class TrainingStep(tf.Module):
 
     def _scores(
         self, number: tf.Tensor, first: tf.Tensor | int, count: int, *, drops: bool
-    ) -> tuple[PairScores, tf.Tensor]:
-        """Scores of pairs first..first+count-1 of a step's batch, and which of them count."""
+    ) -> tuple[PairScores, Pairs]:
+        """Scores of pairs first..first+count-1 of a step's batch, and these pairs."""
         options = self.options
         start = number * options.batch_size + tf.cast(first, tf.int64)
         pairs = self.pairs.draw(self.graph, start, count)
@@ -250,7 +245,19 @@ class TrainingStep(tf.Module):
         key = random.make_key(options.seed, random.Stream.NEIGHBOR, number)
         graph = dropout.with_dropout(self.graph, options, number) if drops else self.graph
         scores = self.model.score_pairs(graph, pairs.nodes, pairs.partners, negatives, key)
-        return scores, pairs.valid
+        return scores, pairs
+
+    def _loss(self, scores: PairScores, pairs: Pairs, count: tf.Tensor | None) -> LossTerms:
+        options = self.options
+        if options.loss == "softmax":
+            return softmax_loss(scores, *pairs, temperature=options.temperature, count=count)
+        return pair_loss(
+            scores,
+            pairs.valid,
+            negative_weight=options.negative_weight,
+            temperature=options.temperature,
+            count=count,
+        )
 
     def _update(self, summed: gradients.Gradients, number: tf.Tensor) -> None:
         rate = schedules.learning_rate(self.options, number, self.last)

@@ -14,6 +14,7 @@ from cade_tf.inference.encoder import Encoder, fit_transform
 from cade_tf.models.factory import make_model
 from cade_tf.sampling.graph_tables import make_graph_tables
 from cade_tf.training import devices, run_folder
+from cade_tf.training.initialization import start_as_smoothing
 from cade_tf.training.loop import Loop, Validate
 from cade_tf.training.metrics import collapse_warning
 from cade_tf.training.step import TrainingStep
@@ -119,6 +120,10 @@ def train(
             seed=config.seed,
             dtype=devices.POLICIES[config.precision],
         )
+        if config.initialization == "smoothing":
+            start_as_smoothing(
+                model, graph, features, self_weights=config.self_weights, seed=config.seed
+            )
         step = TrainingStep(model, tables, config)
     encoder = Encoder(
         model=model,

@@ -1,0 +1,109 @@
+"""Weights that start as a smoothing filter (an extension, not the paper's)."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from cade_tf.errors import InputError
+from cade_tf.graph.graph import Features, Graph
+from cade_tf.inference.full_neighborhood import neighbor_shares
+from cade_tf.models.dual_encoder import DualEncoder
+
+_POWER_ITERATIONS = 4
+_OVERSAMPLING = 16
+
+
+def start_as_smoothing(
+    model: DualEncoder,
+    graph: Graph,
+    features: Features,
+    *,
+    self_weights: tuple[float, ...],
+    seed: int,
+) -> None:
+    """Sets the weights of a linear encoder so that untrained it smooths and projects features.
+
+    With P the mean over neighbours, X the features and a the self weight, the encoder of L layers
+    gives (a I + (1 - a) P)^L X V: the first layer has W = [a V; (1 - a) V], the others
+    [a I; (1 - a) I]. V are the main directions (PCA) of the smoothed features of training nodes.
+    The K aggregators of CADE-MA share V and take self weights evenly spaced over a range.
+
+    Args:
+        model: A built model, mean aggregator, linear activations.
+        graph: The training graph.
+        features: Its scaled features.
+        self_weights: a, or the ends of its range.
+        seed: Seed of the decomposition.
+
+    Raises:
+        InputError: The model's layers are not linear.
+    """
+    if (model.aggregator, model.activation, model.last_activation) != ("mean", "linear", "linear"):
+        raise InputError(
+            "model",
+            "the mean aggregator and linear activations",
+            f"{model.aggregator}, {model.activation}, {model.last_activation}",
+            "Change them, or start with glorot.",
+        )
+    sets = model.parameter_sets
+    low, high = self_weights[0], self_weights[-1]
+    weights = np.linspace(low, high, sets) if sets > 1 else np.array([(low + high) / 2])
+    directions = _Smoothed(neighbor_shares(graph), features, weights, model.sagb.depth).directions(
+        model.dim, seed
+    )
+    for number, layer in enumerate(model.sagb.rounds):
+        base = directions if number == 0 else np.eye(model.dim, dtype=np.float32)
+        layer.kernel.assign(np.stack([np.concatenate([a * base, (1 - a) * base]) for a in weights]))
+
+
+class _Smoothed:
+    """The smoothed features S, centred, as an operator: sparse features stay sparse."""
+
+    def __init__(
+        self, shares: sp.csr_array, features: Features, weights: np.ndarray, depth: int
+    ) -> None:
+        self.shares, self.features = shares, features
+        self.transposed = sp.csr_array(shares.T)
+        self.weights, self.depth = weights.astype(np.float32), depth
+
+    def directions(self, count: int, seed: int) -> np.ndarray:
+        """The first `count` right singular vectors as columns; zeros where there are no more."""
+        width = self.features.shape[1]
+        found = min(count, width, self.features.shape[0])
+        drawn = min(found + _OVERSAMPLING, width)
+        generator = np.random.default_rng(seed)
+        basis = generator.standard_normal((width, drawn), np.float32)
+        for _ in range(_POWER_ITERATIONS):
+            basis = np.linalg.qr(self.adjoint(np.linalg.qr(self.apply(basis))[0]))[0]
+        _, _, rotation = np.linalg.svd(self.apply(basis), full_matrices=False)
+        columns = (basis @ rotation.T)[:, :found]
+        return np.pad(columns, ((0, 0), (0, count - found))).astype(np.float32)
+
+    def apply(self, vectors: np.ndarray) -> np.ndarray:
+        """S times vectors."""
+        rows = self._filter(np.asarray(self.features @ vectors), self.shares)
+        return rows - rows.mean(axis=0)
+
+    def adjoint(self, vectors: np.ndarray) -> np.ndarray:
+        """S transposed times vectors."""
+        rows = self._filter(vectors - vectors.mean(axis=0), self.transposed)
+        return np.asarray(self.features.T @ rows)
+
+    def _filter(self, rows: np.ndarray, shares: sp.csr_array) -> np.ndarray:
+        """The mean over the parameter sets of (a I + (1 - a) P)^L rows."""
+        powers = [rows]
+        for _ in range(self.depth):
+            powers.append(shares @ powers[-1])
+        total = np.zeros_like(rows)
+        for power, coefficient in zip(powers, self._coefficients(), strict=True):
+            total += coefficient * power
+        return total
+
+    def _coefficients(self) -> np.ndarray:
+        """Weight of each power of P, by the binomial theorem; a mean over the sets."""
+        polynomials = []
+        for a in self.weights:
+            polynomial = np.ones(1, np.float32)
+            for _ in range(self.depth):
+                polynomial = np.convolve(polynomial, np.array([a, 1 - a], np.float32))
+            polynomials.append(polynomial)
+        return np.mean(polynomials, axis=0)

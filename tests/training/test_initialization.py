@@ -1,0 +1,112 @@
+"""The smoothing initialisation: an untrained encoder is a filter and a projection."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from cade_tf.config import Config
+from cade_tf.errors import InputError
+from cade_tf.graph.graph import Graph
+from cade_tf.models.factory import make_model
+from cade_tf.training.initialization import start_as_smoothing
+from cade_tf.training.trainer import train
+
+NODES, WIDTH, DIM = 60, 12, 5
+
+
+def random_graph(*, sparse: bool = False) -> Graph:
+    generator = np.random.default_rng(3)
+    edges = generator.integers(0, NODES - 1, (150, 2))  # the last node stays isolated
+    features = generator.standard_normal((NODES, WIDTH)).astype(np.float32)
+    # Few directions of very different size, so that the main ones are beyond doubt.
+    features *= 2.0 ** -np.arange(WIDTH, dtype=np.float32)
+    return Graph.from_edges(
+        edges, features=sp.csr_array(features) if sparse else features, num_nodes=NODES
+    )
+
+
+def options(model: str = "graphsage", **changes: object) -> Config:
+    common: dict[str, object] = {
+        "model": model,
+        "k": 3,
+        "dim": DIM,
+        "fanouts": (4, 3),
+        "activation": "linear",
+        "feature_scaling": "none",
+        "initialization": "smoothing",
+        "steps": 0,
+    }
+    return Config(**(common | changes))
+
+
+def filters(graph: Graph, weights: list[float]) -> list[np.ndarray]:
+    """(a I + (1 - a) P)^2, densely and from the definition."""
+    adjacency = graph.adjacency().toarray()
+    adjacency[graph.degrees == 0, graph.degrees == 0] = 1
+    mean = adjacency / adjacency.sum(1, keepdims=True)
+    steps = [a * np.eye(NODES) + (1 - a) * mean for a in weights]
+    return [step @ step for step in steps]
+
+
+def main_directions(smoothed: np.ndarray, count: int) -> np.ndarray:
+    return np.linalg.svd(smoothed - smoothed.mean(0))[2][:count].T
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("model", ["graphsage", "cade_gb", "cade_ms"])
+def test_untrained_encoder_smooths_and_projects(model: str, sparse: bool) -> None:
+    graph = random_graph(sparse=sparse)
+    config = options(model, self_weights=(0.6,), normalize="none")
+    found = train(graph, config, progress=False).encoder.embed_full(graph, progress=False)
+    features = random_graph().features
+    smoothed = filters(graph, [0.6])[0] @ features
+    expected = smoothed @ main_directions(smoothed, DIM)
+    signs = np.sign((found * expected).sum(0))
+    np.testing.assert_allclose(found * signs, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_aggregators_of_cade_ma_take_self_weights_over_the_range() -> None:
+    graph = random_graph()
+    model = make_model(options("cade_ma"), feature_width=WIDTH, num_known=NODES)
+    start_as_smoothing(model, graph, graph.features, self_weights=(0.2, 1.0), seed=0)
+    weights = [0.2, 0.6, 1.0]
+    mean = np.mean([f @ graph.features for f in filters(graph, weights)], axis=0)
+    expected = main_directions(mean, DIM)
+    first, second = (layer.kernel.numpy() for layer in model.sagb.rounds)
+    signs = np.sign((first[2, :WIDTH] * expected).sum(0))
+    for place, a in enumerate(weights):
+        own, others = first[place, :WIDTH], first[place, WIDTH:]
+        np.testing.assert_allclose(own * signs, a * expected, atol=1e-3)
+        np.testing.assert_allclose(others * signs, (1 - a) * expected, atol=1e-3)
+        np.testing.assert_allclose(second[place, :DIM], a * np.eye(DIM), atol=1e-6)
+        np.testing.assert_allclose(second[place, DIM:], (1 - a) * np.eye(DIM), atol=1e-6)
+
+
+def test_more_dimensions_than_features_leave_the_rest_at_zero() -> None:
+    graph = random_graph()
+    model = make_model(options(dim=WIDTH + 4), feature_width=WIDTH, num_known=NODES)
+    start_as_smoothing(model, graph, graph.features, self_weights=(0.5,), seed=0)
+    kernel = model.sagb.rounds[0].kernel.numpy()[0]
+    assert np.linalg.matrix_rank(kernel) == WIDTH
+    assert not kernel[:, WIDTH:].any()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("activation", "relu"), ("last_activation", "tanh"), ("aggregator", "pool")],
+)
+def test_what_is_not_linear_is_refused(name: str, value: str) -> None:
+    with pytest.raises(InputError, match=name):
+        options(**{name: value})
+    model = make_model(
+        options(initialization="glorot", **{name: value}), feature_width=WIDTH, num_known=NODES
+    )
+    graph = random_graph()
+    with pytest.raises(InputError, match=value):
+        start_as_smoothing(model, graph, graph.features, self_weights=(0.5,), seed=0)
+
+
+@pytest.mark.parametrize("weights", [(), (0.1, 0.2, 0.3), (1.5,)])
+def test_self_weights_are_one_share_or_a_range(weights: tuple[float, ...]) -> None:
+    with pytest.raises(InputError, match="self_weights"):
+        options(self_weights=weights)
