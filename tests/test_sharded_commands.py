@@ -48,6 +48,13 @@ def test_a_graph_that_stays_on_disk_trains_and_resumes_as_any_other(graph, tmp_p
     assert (bias[~seen] == 0).all()
 
 
+def test_a_run_stays_where_its_bias_is_kept(graph, tmp_path, capsys):
+    run_dir = tmp_path / "run"
+    assert train(graph, run_dir, "--memory_map", "--steps=10") == 0
+    assert train(graph, run_dir) == 2
+    assert "--memory_map=False (there: True)" in capsys.readouterr().err
+
+
 def test_other_commands_read_shards_as_any_graph(graph, capsys):
     assert app.main(["data", "describe", f"--graph={graph}"]) == 0
     assert f"{NODES}" in capsys.readouterr().out

@@ -17,7 +17,7 @@ from cade_tf.files import atomic_write
 GROUPS = 3
 """A row's values and the two moments of Adam, behind each other."""
 
-_COPY_BYTES = 1 << 20
+_COPY_BYTES = 1 << 16
 
 
 class RowFile(tf.Module):

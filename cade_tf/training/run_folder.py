@@ -27,8 +27,6 @@ _FREE = frozenset(
         *EmbeddingOptions.field_names(),
         *RunOptions.field_names(),
         "strategy",
-        "cluster",
-        "memory_map",
         "patience",
     )
 )

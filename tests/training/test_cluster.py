@@ -3,12 +3,7 @@
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,46 +13,12 @@ from cade_tf.errors import InputError
 from cade_tf.graph.sharding import write_shards
 from cade_tf.graph.splits import unseen_nodes
 from cade_tf.inference.encoder import Encoder
-from cade_tf.training import checkpoints, cluster
-from tests.training.small_run import NODES, small_config, small_graph
+from cade_tf.training import cluster
+from tests.training.local_clusters import launch, newest, wait_for
+from tests.training.small_run import NODES, small_graph
 
 STEPS = 1500
 DIM = 8
-
-
-def launch(graph: Path, run_dir: Path, **options: Any) -> subprocess.Popen[str]:
-    """Starts `cade launch` with the options of a small run."""
-    config = small_config(
-        graph=str(graph), run_dir=str(run_dir), steps=STEPS, checkpoint_every=50, **options
-    )
-    run_dir.mkdir()
-    flags = run_dir / "given.txt"
-    flags.write_text(config.to_flagfile())
-    return subprocess.Popen(
-        [sys.executable, "-m", "cade_tf.launch", f"--flagfile={flags}", "--workers=2", "--ps=2"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**os.environ, "CUDA_VISIBLE_DEVICES": "-1"},
-    )
-
-
-def wait_for(what: Callable[[], Any], process: subprocess.Popen[str], seconds: float = 150) -> Any:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = what()
-        if found:
-            return found
-        if process.poll() is not None:
-            raise AssertionError(f"the run ended with {process.returncode}")
-        time.sleep(0.1)
-    raise AssertionError(f"nothing within {seconds} seconds")
-
-
-def newest(run_dir: Path) -> int:
-    """Step of the newest checkpoint; 0 without one."""
-    paths = checkpoints.saved(run_dir / "checkpoints")
-    return checkpoints.step_of(paths[-1]) if paths else 0
 
 
 def kill(run_dir: Path, role: str) -> int:
@@ -78,7 +39,7 @@ def sharded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_run_survives_the_loss_of_a_worker_a_server_and_the_chief(sharded, tmp_path):
     run_dir = tmp_path / "run"
-    process = launch(sharded, run_dir)
+    process = launch(sharded, run_dir, workers=2, servers=2, steps=STEPS)
     try:
         for role in ("worker", "ps", "chief"):
             before = wait_for(lambda: newest(run_dir), process)
