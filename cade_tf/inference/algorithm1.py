@@ -51,26 +51,38 @@ def embed_all_nodes(
     Returns:
         float32 [nodes, dim].
     """
-    total = np.zeros((graph.num_nodes, model.dim), np.float32)
-    contexts = np.zeros(graph.num_nodes, np.float32)
     whole = None
     if WholePass.memory(model, graph.num_nodes) <= whole_pass_bytes:
         whole = WholePass(model, graph)
+    by_sides = whole is not None and not depends_on_partner(model)
     attend = attend_batch(model, graph, walk_length, seed)
+    count = count_contexts(graph, walk_length, seed)
+    total = np.zeros((graph.num_nodes, model.dim), np.float32)
+    contexts = np.zeros(graph.num_nodes, np.float32)
     with Progress("embedding", walks * graph.num_nodes, "walks", quiet=not progress) as bar:
         for number in range(walks):
             key = random.make_key(seed, random.Stream.EMBEDDING_NEIGHBOR, number)
             encoded = tf.zeros([0, 1, 1]) if whole is None else whole.candidates(key)
+            sides = np.zeros((2, graph.num_nodes), np.float32)
             for first in range(0, graph.num_nodes, batch_size):
                 last = min(first + batch_size, graph.num_nodes)
-                starts = tf.range(first, last, dtype=tf.int64)
-                nodes, sums, counts = attend(
-                    starts, tf.constant(number, tf.int64), key, encoded, whole is not None
-                )
-                total[nodes] += sums
-                contexts[nodes] += counts
+                batch = tuple(tf.constant(n, tf.int64) for n in (first, last, number))
+                if by_sides:
+                    sides += count(*batch).numpy()
+                else:
+                    nodes, sums, counts = attend(*batch, key, encoded, whole is not None)
+                    total[nodes] += sums
+                    contexts[nodes] += counts
                 bar.advance(last - first)
+            if by_sides:
+                total += _by_sides(model, encoded, tf.constant(sides)).numpy()
+                contexts += sides.sum(axis=0)
     return total / contexts[:, None]
+
+
+def depends_on_partner(model: DualEncoder) -> bool:
+    """Whether a node's representation differs from partner to partner."""
+    return model.attention is not None and model.attention.depends_on_partner
 
 
 def attend_batch(
@@ -78,42 +90,84 @@ def attend_batch(
 ) -> Callable[..., tuple[tf.Tensor, tf.Tensor, tf.Tensor]]:
     """A function from starts of walks to sums of dual representations by distinct node.
 
-    Its arguments: starts, number of the pass, key of the pass's neighbourhoods, candidates of all
-    nodes or anything, and whether these were given. It returns the distinct nodes, their sums and
-    how many contexts they are of.
+    Its arguments: the first start and the one behind the last, number of the pass, key of the
+    pass's neighbourhoods, candidates of all nodes or anything, and whether these were given. It
+    returns the distinct nodes, their sums and how many contexts they are of.
     """
 
     @tf.function(reduce_retracing=True)
     def attend(
-        starts: tf.Tensor, number: tf.Tensor, key: tf.Tensor, encoded: tf.Tensor, given: bool
+        first: tf.Tensor,
+        last: tf.Tensor,
+        number: tf.Tensor,
+        key: tf.Tensor,
+        encoded: tf.Tensor,
+        given: bool,
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        walk_key = random.make_key(seed, random.Stream.EMBEDDING_WALK, number)
-        visited = walk(graph, starts, random.fold_in(walk_key, starts), walk_length)
-        alone = graph.spans.lookup(starts)[:, 1] == 0
-        nodes = tf.repeat(starts, walk_length)
-        partners = tf.reshape(visited, [-1])
-        valid = (nodes != partners) | tf.repeat(alone, walk_length)
-        nodes, partners = tf.boolean_mask(nodes, valid), tf.boolean_mask(partners, valid)
-
+        nodes, partners = _pairs(graph, tf.range(first, last), number, walk_length, seed)
         distinct, position = tf.unique(tf.concat([nodes, partners], 0))
         candidates = (
             tf.gather(encoded, distinct) if given else model.candidates(graph, distinct, key)
         )
         as_node, as_partner = tf.split(position, 2)
         count = tf.size(distinct)
-        node_contexts = tf.math.bincount(as_node, minlength=count, dtype=tf.float32)
-        partner_contexts = tf.math.bincount(as_partner, minlength=count, dtype=tf.float32)
-        if model.attention is not None and model.attention.depends_on_partner:
+        sides = tf.stack(
+            [
+                tf.math.bincount(side, minlength=count, dtype=tf.float32)
+                for side in (as_node, as_partner)
+            ]
+        )
+        if depends_on_partner(model):
             pair = model.dual(tf.gather(candidates, as_node), tf.gather(candidates, as_partner))
             vectors = tf.concat([pair.nodes, pair.partners], 0)
             sums = tf.math.unsorted_segment_sum(tf.cast(vectors, tf.float32), position, count)
         else:
-            # Whatever its partner, a node has one representation for each side of a pair.
-            pair = model.dual(candidates, candidates)
-            sums = (
-                tf.cast(pair.nodes, tf.float32) * node_contexts[:, None]
-                + tf.cast(pair.partners, tf.float32) * partner_contexts[:, None]
-            )
-        return distinct, sums, node_contexts + partner_contexts
+            sums = _by_sides(model, candidates, sides)
+        return distinct, sums, tf.reduce_sum(sides, axis=0)
 
     return attend
+
+
+def count_contexts(graph: GraphTables, walk_length: int, seed: int) -> Callable[..., tf.Tensor]:
+    """A function from starts of walks to how often each node is on either side of a pair.
+
+    Its arguments: the first start and the one behind the last, number of the pass. It returns
+    float32 [2, nodes].
+    """
+
+    @tf.function(reduce_retracing=True)
+    def count(first: tf.Tensor, last: tf.Tensor, number: tf.Tensor) -> tf.Tensor:
+        sides = _pairs(graph, tf.range(first, last), number, walk_length, seed)
+        size = graph.num_nodes
+        return tf.stack(
+            [
+                tf.math.bincount(
+                    tf.cast(side, tf.int32), minlength=size, maxlength=size, dtype=tf.float32
+                )
+                for side in sides
+            ]
+        )
+
+    return count
+
+
+def _pairs(
+    graph: GraphTables, starts: tf.Tensor, number: tf.Tensor, walk_length: int, seed: int
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """The pairs of a pass's walks from some nodes; an isolated node's walk pairs it with itself."""
+    walk_key = random.make_key(seed, random.Stream.EMBEDDING_WALK, number)
+    visited = walk(graph, starts, random.fold_in(walk_key, starts), walk_length)
+    alone = graph.spans.lookup(starts)[:, 1] == 0
+    nodes = tf.repeat(starts, walk_length)
+    partners = tf.reshape(visited, [-1])
+    valid = (nodes != partners) | tf.repeat(alone, walk_length)
+    return tf.boolean_mask(nodes, valid), tf.boolean_mask(partners, valid)
+
+
+def _by_sides(model: DualEncoder, candidates: tf.Tensor, sides: tf.Tensor) -> tf.Tensor:
+    """Sums of dual representations where a node has one for each side, whatever its partner."""
+    pair = model.dual(candidates, candidates)
+    return (
+        tf.cast(pair.nodes, tf.float32) * sides[0][:, None]
+        + tf.cast(pair.partners, tf.float32) * sides[1][:, None]
+    )

@@ -80,20 +80,29 @@ class WholePass:
             below = rounds
         return below[-1]
 
-    def _all(self, function: object, *inputs: Any, **static: int) -> tf.Tensor:
-        """Runs a round for all nodes, chunk by chunk."""
+    def _all(self, function: object, *inputs: Any, **static: int) -> Any:
+        """Runs a function of the nodes first..last-1 for all nodes, chunk by chunk.
+
+        The ends are numbers, so that a chunk of another size is not compiled anew.
+        """
         nodes = self.graph.num_nodes
         parts = [
             function(  # type: ignore[operator]
-                tf.range(first, min(first + self.chunk_nodes, nodes), dtype=tf.int64),
+                tf.constant(first, tf.int64),
+                tf.constant(min(first + self.chunk_nodes, nodes), tf.int64),
                 *inputs,
                 **static,
             )
             for first in range(0, nodes, self.chunk_nodes)
         ]
-        return parts[0] if len(parts) == 1 else tf.concat(parts, axis=0)
+        return tf.nest.map_structure(
+            lambda *columns: columns[0] if len(columns) == 1 else tf.concat(columns, 0), *parts
+        )
 
-    def _first_round_of_chunk(self, nodes: tf.Tensor, place: Place, fanout: int) -> tf.Tensor:
+    def _first_round_of_chunk(
+        self, first: tf.Tensor, last: tf.Tensor, place: Place, fanout: int
+    ) -> tf.Tensor:
+        nodes = tf.range(first, last)
         layer = self.model.sagb.rounds[0]
         children = self._children(nodes, place, fanout)
         if self._projected is not None:
@@ -108,13 +117,15 @@ class WholePass:
 
     def _next_round_of_chunk(
         self,
-        nodes: tf.Tensor,
+        first: tf.Tensor,
+        last: tf.Tensor,
         place: Place,
         own: tf.Tensor,
         below: tf.Tensor,
         number: int,
         fanout: int,
     ) -> tf.Tensor:
+        nodes = tf.range(first, last)
         children = self._children(nodes, place, fanout)
         rows = tf.concat([tf.gather(own, nodes), below], axis=0)
         hidden = self.model.sagb.rounds[number](rows, (children + tf.size(nodes, tf.int64),))
@@ -134,15 +145,9 @@ class WholePass:
         own_kernel, child_kernel = layer.split_kernel()
 
         @tf.function(reduce_retracing=True)
-        def project(nodes: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-            rows = self.graph.features.lookup(nodes)
+        def project(first: tf.Tensor, last: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            rows = self.graph.features.lookup(tf.range(first, last))
             return parallel_matmul(rows, own_kernel), parallel_matmul(rows, child_kernel)
 
-        parts = [
-            project(
-                tf.range(first, min(first + self.chunk_nodes, self.graph.num_nodes), dtype=tf.int64)
-            )
-            for first in range(0, self.graph.num_nodes, self.chunk_nodes)
-        ]
-        own, others = zip(*parts, strict=True)
-        return tf.concat(own, 0), tf.concat(others, 0)
+        projected: tuple[tf.Tensor, tf.Tensor] = self._all(project)
+        return projected
