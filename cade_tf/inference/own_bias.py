@@ -6,7 +6,7 @@ from cade_tf.sampling.row_file import RowFile
 LARGEST_BYTES = 2 << 30
 """A global bias beyond this stays outside."""
 
-_CHUNK_ROWS = 65536
+_CHUNK_ROWS = 8192
 
 
 def with_own_bias(model: DualEncoder) -> DualEncoder:

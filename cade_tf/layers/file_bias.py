@@ -27,4 +27,4 @@ class FileBias(tf.Module):
 
     def lookup(self, rows: tf.Tensor) -> tf.Tensor:
         """Rows by number."""
-        return lookup_with_gradient(self, rows, lambda distinct: self.table.read(distinct)[0])
+        return lookup_with_gradient(self, rows, self.table.lookup)

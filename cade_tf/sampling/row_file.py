@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import functools
 import os
 import tempfile
 import weakref
@@ -18,6 +19,8 @@ GROUPS = 3
 """A row's values and the two moments of Adam, behind each other."""
 
 _COPY_BYTES = 1 << 16
+# Large look-ups are read in pieces, so that they take little more memory than their result.
+_PIECE_ROWS = 1024
 
 
 class RowFile(tf.Module):
@@ -47,7 +50,7 @@ class RowFile(tf.Module):
     >>> file.open_in(None)
     >>> one = tf.ones([1, 2])
     >>> file.write(tf.constant([3]), one, one, one)
-    >>> file.read(tf.constant([3, 0]))[0].numpy().tolist()
+    >>> file.lookup(tf.constant([3, 0])).numpy().tolist()
     [[1.0, 1.0], [0.0, 0.0]]
     """
 
@@ -84,11 +87,19 @@ class RowFile(tf.Module):
 
     # --- within a step -----------------------------------------------------------------------
 
+    def lookup(self, rows: tf.Tensor) -> tf.Tensor:
+        """Values of rows, `[n, width]`."""
+        return self._columns(rows, self.shape[1])
+
     def read(self, rows: tf.Tensor) -> list[tf.Tensor]:
         """Values and moments of rows, each `[n, width]`."""
-        found = tf.numpy_function(self._read, [tf.cast(rows, tf.int64)], self.dtype)
-        found.set_shape([None, GROUPS * self.shape[1]])
-        return tf.split(found, GROUPS, axis=1)
+        return tf.split(self._columns(rows, GROUPS * self.shape[1]), GROUPS, axis=1)
+
+    def _columns(self, rows: tf.Tensor, count: int) -> tf.Tensor:
+        read = functools.partial(self._read, columns=count)
+        found = tf.numpy_function(read, [tf.cast(rows, tf.int64)], self.dtype)
+        found.set_shape([None, count])
+        return found
 
     def write(self, rows: tf.Tensor, *groups: tf.Tensor) -> None:
         """Overwrites rows, none of which is repeated.
@@ -115,35 +126,37 @@ class RowFile(tf.Module):
                 raise self._failure from error
             raise
 
-    def _read(self, rows: np.ndarray) -> np.ndarray:
-        order, runs = self._runs(rows)
+    def _read(self, rows: np.ndarray, columns: int) -> np.ndarray:
+        values = np.empty((len(rows), columns), np.float32)
         with self._noted():
-            pieces = [os.pread(self._handle, size, start) for start, size in runs]
-        found = np.frombuffer(b"".join(pieces), np.float32)
-        values = np.empty((len(rows), GROUPS * self.shape[1]), np.float32)
-        values[order] = found.reshape(values.shape)
+            for places, runs in self._pieces(rows):
+                found = b"".join([os.pread(self._handle, size, start) for start, size in runs])
+                whole = np.frombuffer(found, np.float32).reshape(len(places), -1)
+                values[places] = whole[:, :columns]
         return values
 
     def _write(self, rows: np.ndarray, values: np.ndarray) -> np.int64:
-        order, runs = self._runs(rows)
-        view = memoryview(values[order].reshape(-1).view(np.uint8))
         with self._noted():
-            for start, size in runs:
-                _write_all(self._handle, view[:size], start)
-                view = view[size:]
+            for places, runs in self._pieces(rows):
+                view = memoryview(values[places].reshape(-1).view(np.uint8))
+                for start, size in runs:
+                    _write_all(self._handle, view[:size], start)
+                    view = view[size:]
         return np.int64(len(rows))
 
-    def _runs(self, rows: np.ndarray) -> tuple[np.ndarray, list[tuple[int, int]]]:
-        """The order of ascending rows, and the stretches of the file that they make up."""
+    def _pieces(self, rows: np.ndarray) -> Iterator[tuple[np.ndarray, list[tuple[int, int]]]]:
+        """Places of some rows in ascending order, and where and how much to read for them."""
         order = np.argsort(rows)
-        ascending = rows[order]
-        if len(rows) and not 0 <= ascending[0] <= ascending[-1] < self.shape[0]:
-            raise IndexError(f"rows from 0 to {self.shape[0] - 1}, not {ascending[[0, -1]]}")
-        cuts = np.flatnonzero(np.diff(ascending) != 1) + 1
-        first = np.concatenate([[0], cuts]) if len(rows) else cuts
-        counts = np.diff(first, append=len(rows))
-        starts = ascending[first] * self._row_bytes
-        return order, list(zip(starts.tolist(), (counts * self._row_bytes).tolist(), strict=True))
+        for begin in range(0, len(rows), _PIECE_ROWS):
+            places = order[begin : begin + _PIECE_ROWS]
+            ascending = rows[places]
+            if not 0 <= ascending[0] <= ascending[-1] < self.shape[0]:
+                raise IndexError(f"rows from 0 to {self.shape[0] - 1}, not {ascending[[0, -1]]}")
+            # Rows that follow each other are one call to the system.
+            first = np.flatnonzero(np.diff(ascending, prepend=-2) != 1)
+            counts = np.diff(first, append=len(ascending))
+            starts, sizes = ascending[first] * self._row_bytes, counts * self._row_bytes
+            yield places, list(zip(starts.tolist(), sizes.tolist(), strict=True))
 
     @contextlib.contextmanager
     def _noted(self) -> Iterator[None]:
@@ -157,7 +170,7 @@ class RowFile(tf.Module):
 
     def values(self, first: int, last: int) -> np.ndarray:
         """Values of rows first..last-1, without their moments."""
-        return self._read(np.arange(first, last))[:, : self.shape[1]]
+        return self._read(np.arange(first, last), self.shape[1])
 
     def save(self, path: Path) -> None:
         """Copies all that is not zero into a file, complete or not there; sets `checksum`.

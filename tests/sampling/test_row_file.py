@@ -34,7 +34,9 @@ def content(file: RowFile) -> np.ndarray:
     return np.stack(file.read(tf.range(file.shape[0])), axis=1)
 
 
-def test_rows_are_what_was_written_and_zero_before(tmp_path):
+@pytest.mark.parametrize("piece", [7, 10_000])
+def test_rows_are_what_was_written_and_zero_before(tmp_path, monkeypatch, piece):
+    monkeypatch.setattr(row_file, "_PIECE_ROWS", piece)
     file = opened(tmp_path)
     assert not content(file).any()
     expected = fill(file)
@@ -42,6 +44,7 @@ def test_rows_are_what_was_written_and_zero_before(tmp_path):
     asked = np.array([7, 3, 4, 5, 7, 999, 0])
     for number, group in enumerate(file.read(tf.constant(asked))):
         np.testing.assert_array_equal(group, expected[asked, number])
+    np.testing.assert_array_equal(file.lookup(tf.constant(asked)), expected[asked, 0])
     np.testing.assert_array_equal(file.values(10, 20), expected[10:20, 0])
 
 
