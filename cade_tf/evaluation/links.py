@@ -11,6 +11,7 @@ Two protocols, both in every report:
 
 import dataclasses
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -164,6 +165,21 @@ def _fit(embeddings: Matrix, split: LinkSplit, operator: str, predictor: str, se
     return fit_probe(predictor, pair_features(embeddings, pairs, operator), linked, seed=seed)
 
 
+def score_function(
+    function: Callable[[np.ndarray], np.ndarray], split: LinkSplit, *, validating: bool = False
+) -> tuple[float, float]:
+    """AUC and average precision of scores that need no predictor.
+
+    Args:
+        function: From pairs [pairs, 2] to scores, higher where a link is more likely.
+        split: Validation and test pairs.
+        validating: Whether to score the validation pairs instead of the test pairs.
+    """
+    if validating:
+        return _areas(function, split.validation_edges, split.validation_non_edges)
+    return _areas(function, split.test_edges, split.test_non_edges)
+
+
 def _evaluate(
     embeddings: Matrix,
     edges: np.ndarray,
@@ -171,16 +187,20 @@ def _evaluate(
     operator: str,
     probe: Probe | None,
 ) -> tuple[float, float]:
+    def likely(pairs: np.ndarray) -> np.ndarray:
+        parts = (pairs[start : start + CHUNK] for start in range(0, len(pairs), CHUNK))
+        return np.concatenate([_likelihood(embeddings, part, operator, probe) for part in parts])
+
+    return _areas(likely, edges, non_edges)
+
+
+def _areas(
+    function: Callable[[np.ndarray], np.ndarray], edges: np.ndarray, non_edges: np.ndarray
+) -> tuple[float, float]:
     from sklearn.metrics import average_precision_score, roc_auc_score
 
     truth = np.repeat([1, 0], [len(edges), len(non_edges)])
-    pairs = np.concatenate([edges, non_edges])
-    likely = np.concatenate(
-        [
-            _likelihood(embeddings, pairs[start : start + CHUNK], operator, probe)
-            for start in range(0, len(pairs), CHUNK)
-        ]
-    )
+    likely = function(np.concatenate([edges, non_edges]))
     return float(roc_auc_score(truth, likely)), float(average_precision_score(truth, likely))
 
 

@@ -159,6 +159,9 @@ def _link_scores(cell: Cell, graph: Graph) -> tuple[Embedded, dict[str, dict[str
     embedded = method_of(cell.method).embed(visible, seen, cell.config)
     found = links.score_protocols(embedded.embeddings, split, validating=cell.validating)
     scores = {name: {"auc": score.auc, "ap": score.ap} for name, score in found.items()}
+    if embedded.score_pairs is not None:
+        auc, ap = links.score_function(embedded.score_pairs, split, validating=cell.validating)
+        scores["dual"] = {"auc": auc, "ap": ap}
     return embedded, scores
 
 

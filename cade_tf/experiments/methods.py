@@ -2,10 +2,12 @@
 
 import dataclasses
 import time
+import zlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from cade_tf.config import (
     MODELS,
@@ -17,6 +19,7 @@ from cade_tf.config import (
     TrainingOptions,
 )
 from cade_tf.errors import InputError
+from cade_tf.graph.features import FeatureTransform, node_features
 from cade_tf.graph.graph import Features, Graph
 
 _FEATURES = FeatureOptions.field_names()
@@ -48,11 +51,13 @@ class Embedded:
         embeddings: [nodes, width], dense or CSR.
         training_seconds: Time of training alone.
         details: Anything a report should keep: metrics, warnings.
+        score_pairs: From positions [pairs, 2] to scores of the method's own, where it has some.
     """
 
     embeddings: Features
     training_seconds: float = 0.0
     details: dict[str, Any] = dataclasses.field(default_factory=dict)
+    score_pairs: Callable[[np.ndarray], np.ndarray] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,6 +86,12 @@ def _raw_features(graph: Graph, seen: np.ndarray, config: Config) -> Embedded:
     return Embedded(raw_features.embed(graph))
 
 
+def _degree(graph: Graph, seen: np.ndarray, config: Config) -> Embedded:
+    from cade_tf.baselines import degree
+
+    return Embedded(degree.embed(graph))
+
+
 def _smoothed_pca(graph: Graph, seen: np.ndarray, config: Config) -> Embedded:
     from cade_tf.baselines import smoothed_pca
 
@@ -92,7 +103,6 @@ def _smoothed_pca(graph: Graph, seen: np.ndarray, config: Config) -> Embedded:
 
 def _graph2gauss(graph: Graph, seen: np.ndarray, config: Config) -> Embedded:
     from cade_tf.baselines import graph2gauss
-    from cade_tf.graph.features import FeatureTransform, node_features
 
     started = time.monotonic()
     features = node_features(graph)
@@ -117,15 +127,60 @@ def _engine(**changes: Any) -> Callable[[Graph, np.ndarray, Config], Embedded]:
     def embed(graph: Graph, seen: np.ndarray, config: Config) -> Embedded:
         import keras
 
+        from cade_tf.inference.pair_scores import dual_affinities
         from cade_tf.training.trainer import train
 
         # An experiment trains hundreds of models in one process; those before are done with.
         keras.utils.clear_session()
-        trained = train(graph.subgraph(seen), config.replace(**changes), progress=False)
+        training = graph.subgraph(seen)
+        trained = train(
+            training,
+            config.replace(**changes),
+            progress=False,
+            transform=_TRANSFORMS.fit(training, config),
+        )
         details = {"metrics": trained.metrics, "warning": trained.warning}
-        return Embedded(trained.embed(graph, progress=False), trained.seconds, details)
+
+        def score_pairs(pairs: np.ndarray) -> np.ndarray:
+            return dual_affinities(
+                trained.encoder,
+                graph,
+                pairs,
+                draws=config.embed_walks,
+                seed=config.seed,
+                progress=False,
+            )
+
+        embeddings = trained.embed(graph, progress=False)
+        return Embedded(embeddings, trained.seconds, details, score_pairs)
 
     return embed
+
+
+class _Transforms:
+    """Remembers the last scaling of features: the methods of a split share it."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Any, FeatureTransform] | None = None
+
+    def fit(self, graph: Graph, config: Config) -> FeatureTransform:
+        from cade_tf.inference.encoder import fit_transform
+
+        features = node_features(graph)
+        values = features.data if sp.issparse(features) else features
+        # The features of other nodes, or of the same ones in other data, have another checksum.
+        key = (
+            features.shape,
+            zlib.crc32(np.ascontiguousarray(values).tobytes()),
+            zlib.crc32(np.asarray(graph.ids).astype(str).tobytes()),
+            *(getattr(config, name) for name in (*_FEATURES, "seed")),
+        )
+        if self._last is None or self._last[0] != key:
+            self._last = (key, fit_transform(graph, config, config.seed))
+        return self._last[1]
+
+
+_TRANSFORMS = _Transforms()
 
 
 def _all() -> dict[str, Method]:
@@ -139,6 +194,7 @@ def _all() -> dict[str, Method]:
     g2g = (*_FEATURES, "dim", "steps", "learning_rate", "seed")
     methods = [
         Method("raw_features", "RawFeats", "raw_features", (), _raw_features),
+        Method("degree", "Degree alone", "degree", (), _degree),
         Method(
             "smoothed_pca",
             "Smoothed PCA",

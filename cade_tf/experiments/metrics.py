@@ -18,6 +18,7 @@ METRICS = {
         ("hadamard_logreg", "auc", "AUC, elementwise product and `logreg`"),
         ("l1_logreg", "auc", "AUC, absolute difference and `logreg`"),
         ("dot", "auc", "AUC, plain dot product"),
+        ("dual", "auc", "AUC, product of a pair's own dual representations"),
     ),
 }
 MAIN = 2

@@ -16,11 +16,13 @@ def draw(results: dict[str, Any], folder: Path) -> list[Path]:
         folder: Folder of the report.
 
     Returns:
-        The files written; none for experiments without an axis.
+        The files written; none for experiments that are only tables.
 
     Raises:
         InputError: matplotlib is missing.
     """
+    if results["bars"]:
+        return _draw_bars(results, folder)
     entries = [e for e in results["entries"] if "scores" in e and e["x"] is not None]
     if results["axis"] is None:
         return []
@@ -49,6 +51,36 @@ def draw(results: dict[str, Any], folder: Path) -> list[Path]:
                 written[-1],
                 None,
             )
+    return written
+
+
+def _draw_bars(results: dict[str, Any], folder: Path) -> list[Path]:
+    """The first main score of every row, a picture for each data set."""
+    from cade_tf.evaluation.pictures import require_matplotlib, save_figure
+
+    written = []
+    scored = [entry for entry in results["entries"] if "scores" in entry]
+    for dataset in dict.fromkeys(entry["dataset"] for entry in scored):
+        mine = [entry for entry in scored if entry["dataset"] == dataset]
+        probe, metric, title = METRICS[mine[0]["task"]][0]
+        found = [entry["scores"][probe][metric] for entry in mine]
+        means = [100 * score["mean"] for score in found]
+        figure = require_matplotlib().Figure(figsize=(7.6, 0.9 + 0.26 * len(mine)))
+        axes = figure.subplots()
+        colors = {name: f"C{i}" for i, name in enumerate(dict.fromkeys(e["method"] for e in mine))}
+        axes.barh(
+            [entry["row"] for entry in mine],
+            means,
+            xerr=[100 * (score["std"] or 0.0) for score in found],
+            color=[colors[entry["method"]] for entry in mine],
+        )
+        axes.set_xlim(min(means) - 2, max(means) + 1)
+        axes.invert_yaxis()
+        axes.set_xlabel(title.replace("`", "") + ", %")
+        axes.set_title(TITLES[dataset])
+        axes.grid(axis="x", alpha=0.3)
+        written.append(folder / f"{dataset}-{probe}.png")
+        save_figure(figure, written[-1])
     return written
 
 

@@ -41,7 +41,8 @@ def render(results: dict[str, Any], pictures: list[str]) -> str:
                 parts += [f"## {title}", table]
     tests = _paired_tests(results)
     if tests:
-        parts += ["## CADE against GraphSAGE, paired by split", tests]
+        title = "Against the recipe" if results["bars"] else "CADE against GraphSAGE"
+        parts += [f"## {title}, paired by split", tests]
     if results["timed"]:
         parts += ["## Seconds of training", _time_table(results)]
     if pictures:

@@ -104,6 +104,7 @@ def run(experiment: Experiment, settings: Settings) -> dict[str, Any]:
         "title": experiment.title,
         "axis": experiment.axis,
         "timed": experiment.timed,
+        "bars": experiment.bars,
         "quick": settings.quick,
         "validating": settings.validating,
         "splits": splits,

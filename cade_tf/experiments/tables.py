@@ -24,6 +24,16 @@ EITHER = "either"
 """Task of a study that is scored by classification where there are labels, else by links."""
 
 LINK_UNSEEN = 0.2
+PAPER_EQUATIONS: Mapping[str, Any] = {
+    "initialization": "glorot",
+    "activation": "relu",
+    "normalize": "output",
+    "loss": "pair",
+    "temperature": 1.0,
+    "learning_rate": 3e-4,
+}
+"""Undoes the extensions that a recipe may have, and keeps a learning rate that suits them."""
+
 AGGREGATOR_TITLES = {"mean": "mean", "lstm": "LSTM", "pool": "pool"}
 
 
@@ -69,8 +79,9 @@ class Experiment:
         title: Heading of the report.
         splits: Splits by default.
         entries: All its numbers.
-        axis: Label of the horizontal axis of its plots; None for no plots.
+        axis: Label of the horizontal axis of its plots; None for no such plots.
         timed: Whether the report shows training time.
+        bars: Whether rows are drawn as bars.
     """
 
     name: str
@@ -79,6 +90,7 @@ class Experiment:
     entries: tuple[Entry, ...]
     axis: str | None = None
     timed: bool = False
+    bars: bool = False
 
 
 def _percent(ratio: float) -> str:
@@ -129,7 +141,7 @@ def _table2() -> Experiment:
                 Entry(
                     row=METHODS[method].title + suffix,
                     method=method,
-                    changes={"aggregator": aggregator},
+                    changes={**PAPER_EQUATIONS, "aggregator": aggregator},
                     against=_against(method, suffix),
                     paper=paper.table2(dataset, method, aggregator),
                     **common,
@@ -222,7 +234,7 @@ def _study_of_k() -> Experiment:
             dataset,
             method,
             k,
-            {"k": k, "fanouts": (20, 25), "global_bias": False},
+            {**PAPER_EQUATIONS, "k": k, "fanouts": (20, 25), "global_bias": False},
             quick=k in (1, 5) and dataset == "pubmed",
         )
         for dataset in ("subppi", "pubmed")
@@ -239,6 +251,55 @@ def _study_of_k() -> Experiment:
     )
 
 
+_TRAINED = ("graphsage", "cade_ms", "cade_ma")
+_VARIANTS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
+    "the recipe": (_TRAINED, {}),
+    "not trained": (_TRAINED, {"steps": 0}),
+    "the paper's equations, steps 200": (_TRAINED, {**PAPER_EQUATIONS, "steps": 200}),
+    "as the paper describes, steps 400": (
+        _TRAINED,
+        {**PAPER_EQUATIONS, "learning_rate": 1e-4, "negative_weight": 20.0, "steps": 400},
+    ),
+    "random start, elu, lr 3e-4, steps 100": (
+        ("cade_ms",),
+        {"initialization": "glorot", "activation": "elu", "learning_rate": 3e-4, "steps": 100},
+    ),
+    "pair loss": (("cade_ms",), {"loss": "pair", "temperature": 1.0}),
+    "lr 3e-4": (("cade_ms",), {"learning_rate": 3e-4}),
+    "steps x 8": (("cade_ms",), {"steps": 400}),
+    "no global bias": (("cade_ms",), {"global_bias": False}),
+    "bias learns 10 x as fast": (("cade_ms",), {"bias_learning_rate": 10.0}),
+    "K = 1": (("cade_ms",), {"k": 1}),
+    "K = 10": (("cade_ms",), {"k": 10}),
+    "unit length before the attention": (("cade_ms",), {"normalize": "both"}),
+    "sharp attention": (("cade_ms",), {"normalize": "both", "attention_temperature": 0.05}),
+    "walks of 1 step": (("cade_ms",), {"walk_length": 1}),
+    "1 walk in Algorithm 1": (("graphsage", "cade_ms"), {"embed_walks": 1}),
+    "20 walks in Algorithm 1": (("graphsage", "cade_ms"), {"embed_walks": 20}),
+    "all aggregators start alike": (("cade_ma",), {"self_weights": (0.7,)}),
+    "tanh score": (("cade_ma",), {"attention_score": "tanh"}),
+}
+
+
+def _ablation() -> Experiment:
+    entries = tuple(
+        Entry(
+            row=f"{METHODS[method].title}: {title}",
+            column=f"{TITLES[dataset]} 30 %",
+            dataset=dataset,
+            task=CLASSIFICATION,
+            method=method,
+            changes=changes,
+            against=None if title == "the recipe" else f"{METHODS[method].title}: the recipe",
+            quick=title == "the recipe",
+        )
+        for dataset in ("pubmed", "blogcatalog")
+        for title, (methods, changes) in _VARIANTS.items()
+        for method in methods
+    )
+    return Experiment("ablation", "The recipe, one thing changed at a time", 1, entries, bars=True)
+
+
 _MAKERS: dict[str, Callable[[], Experiment]] = {
     "table1": lambda: _table1(
         "table1",
@@ -251,6 +312,7 @@ _MAKERS: dict[str, Callable[[], Experiment]] = {
     "sampling": _sampling,
     "dimensions": _dimensions,
     "k": _study_of_k,
+    "ablation": _ablation,
     "digits": lambda: _table1(
         "digits", "The form of Table 1 on the data that come with cade_tf", ("digits",), 0.3
     ),

@@ -8,7 +8,7 @@ import numpy as np
 
 from cade_tf.config import Config
 from cade_tf.errors import InputError
-from cade_tf.graph.features import node_features
+from cade_tf.graph.features import FeatureTransform, node_features
 from cade_tf.graph.graph import Graph
 from cade_tf.inference.encoder import Encoder, fit_transform
 from cade_tf.models.factory import make_model
@@ -76,6 +76,7 @@ def train(
     run_dir: str | Path | None = None,
     progress: bool = True,
     validate: Validate | None = None,
+    transform: FeatureTransform | None = None,
 ) -> Trained:
     """Trains an encoder on a graph, unsupervised.
 
@@ -87,6 +88,7 @@ def train(
         progress: Whether to show progress.
         validate: Scores an encoder after some step, by name; higher is better. Called every
             `config.validate_every` steps, for TensorBoard and for `config.stop_on`.
+        transform: Scaling of the features, where it was learnt from this graph before.
 
     Returns:
         The trained encoder and what there is to say about the run.
@@ -109,7 +111,7 @@ def train(
     folder = None if run_dir is None else Path(run_dir)
     if folder is not None and devices.is_chief(strategy):
         run_folder.prepare(folder, config, run_folder.fingerprint_of(graph))
-    transform = fit_transform(graph, config, config.seed)
+    transform = transform or fit_transform(graph, config, config.seed)
     features = transform.apply(node_features(graph))
     tables = make_graph_tables(graph, features)
     with strategy.scope():

@@ -10,6 +10,7 @@ from cade_tf.experiments import cells
 from cade_tf.experiments.cells import CLASSIFICATION, LINKS, Cell
 from cade_tf.experiments.methods import METHODS, Embedded
 from cade_tf.graph.splits import unseen_nodes
+from cade_tf.inference import encoder
 
 
 def cell(method="raw_features", task=CLASSIFICATION, hidden=None, **changes):
@@ -126,4 +127,25 @@ def test_every_method_embeds_all_nodes_of_a_graph_it_saw_a_part_of(method):
     embedded = METHODS[method].embed(graph, np.arange(150), config)
     assert embedded.embeddings.shape[0] == 200
     assert np.isfinite(embedded.embeddings).all()
-    assert len(np.unique(np.asarray(embedded.embeddings).round(6), axis=0)) > 150
+    distinct = len(np.unique(np.asarray(embedded.embeddings).round(6), axis=0))
+    assert distinct == len(np.unique(graph.degrees)) if method == "degree" else distinct > 150
+
+
+def test_methods_of_a_split_share_the_scaling_and_those_of_another_do_not(monkeypatch):
+    fitted = []
+    fit = encoder.fit_transform
+    monkeypatch.setattr(
+        encoder, "fit_transform", lambda *given: fitted.append(given) or fit(*given)
+    )
+    graph = cells.load_graph("digits", None).subgraph(np.arange(200))
+    config = Config(dim=8, k=2, fanouts=(3, 2), steps=0, embed_walks=1)
+    for seen, method in ((150, "graphsage"), (150, "cade_gb"), (140, "graphsage")):
+        METHODS[method].embed(graph, np.arange(seen), config)
+    assert [given[0].num_nodes for given in fitted] == [150, 140]
+
+
+def test_link_cells_score_pairs_by_their_own_dual_representations(tmp_path):
+    small = {"k": 2, "dim": 8, "fanouts": (3, 2), "steps": 2, "batch_size": 16, "embed_walks": 1}
+    dual = cells.compute(cell("cade_ms", LINKS, 0.2, model="cade_ms", **small), tmp_path)
+    assert 0.5 < dual["scores"]["dual"]["auc"] <= 1.0
+    assert "dual" not in cells.compute(cell("degree", LINKS, 0.2), tmp_path)["scores"]

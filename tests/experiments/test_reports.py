@@ -152,6 +152,7 @@ def fake_results(**changes):
         "experiment": "table1",
         "title": "Table 1",
         "axis": "unseen nodes, %",
+        "bars": False,
         "timed": False,
         "quick": False,
         "validating": False,

@@ -1,0 +1,75 @@
+"""Scores of pairs by their own dual representations, z_{v|u} . z_{u|v}."""
+
+import numpy as np
+import tensorflow as tf
+
+from cade_tf.cli.progress import Progress
+from cade_tf.graph.graph import Graph
+from cade_tf.inference.algorithm1 import WHOLE_PASS_BYTES
+from cade_tf.inference.encoder import Encoder
+from cade_tf.inference.on_demand import embed_pairs, neighbor_key
+from cade_tf.inference.whole_pass import WholePass
+
+BATCH_PAIRS = 4096
+
+
+def dual_affinities(
+    encoder: Encoder,
+    graph: Graph,
+    pairs: np.ndarray,
+    *,
+    draws: int = 5,
+    seed: int = 0,
+    progress: bool = True,
+) -> np.ndarray:
+    """How well two nodes match in the context of each other.
+
+    What a dual encoder can say of a pair and two averaged embeddings cannot. For a model without
+    attention it is the dot product of two sampled embeddings.
+
+    Args:
+        encoder: A trained encoder.
+        graph: The graph.
+        pairs: Integers [pairs, 2], positions of nodes.
+        draws: Neighbourhoods are drawn this often; scores are means over them.
+        seed: The same seed gives the same scores.
+        progress: Whether to show progress.
+
+    Returns:
+        float32 [pairs].
+
+    Example:
+
+    >>> from cade_tf.config import Config
+    >>> from cade_tf.training.trainer import train
+    >>> graph = Graph.from_edges([[0, 1], [1, 2]], features=[[1.0], [2.0], [3.0]])
+    >>> config = Config(model="cade_ms", k=3, dim=4, fanouts=(2, 2), steps=1, batch_size=4)
+    >>> encoder = train(graph, config, progress=False).encoder
+    >>> dual_affinities(encoder, graph, np.array([[0, 1], [0, 2]]), progress=False).shape
+    (2,)
+    """
+    model, tables = encoder.model, encoder.tables(graph)
+    whole = None
+    if WholePass.memory(model, graph.num_nodes) <= WHOLE_PASS_BYTES:
+        whole = WholePass(model, tables)
+
+    @tf.function(reduce_retracing=True)
+    def affinities(encoded: tf.Tensor, ends: tf.Tensor, draw: tf.Tensor) -> tf.Tensor:
+        if whole is None:
+            pair = embed_pairs(model, tables, ends[:, 0], ends[:, 1], draw)
+        else:
+            both = tf.gather(encoded, ends)
+            pair = model.dual(both[:, 0], both[:, 1])
+        return tf.reduce_sum(tf.cast(pair.nodes * pair.partners, tf.float32), axis=-1)
+
+    total = np.zeros(len(pairs), np.float32)
+    with Progress("scoring", draws * len(pairs), "pairs", quiet=not progress) as bar:
+        for number in range(draws):
+            draw = tf.constant(seed + number)
+            encoded = tf.zeros([0, 1, 1]) if whole is None else whole.candidates(neighbor_key(draw))
+            for first in range(0, len(pairs), BATCH_PAIRS):
+                part = slice(first, first + BATCH_PAIRS)
+                ends = tf.constant(pairs[part], tf.int64)
+                total[part] += affinities(encoded, ends, draw).numpy()
+                bar.advance(len(ends))
+    return total / draws
