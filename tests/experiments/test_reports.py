@@ -187,6 +187,18 @@ def test_the_report_holds_tests_recipes_times_and_plots(tmp_path):
     assert json.loads((path.parent / "results.json").read_text()) == fake_results(timed=True)
 
 
+def test_an_ablation_is_drawn_as_bars_and_compared_with_its_recipe(tmp_path):
+    path = report.write(fake_results(axis=None, bars=True), tmp_path / "new")
+    text = path.read_text()
+    assert "## Against the recipe, paired by split" in text
+    assert {file.name for file in path.parent.iterdir()} == {
+        "report.md",
+        "results.json",
+        "pubmed-logreg.png",
+    }
+    assert "![pubmed-logreg.png](pubmed-logreg.png)" in text
+
+
 def test_paired_tests_are_those_of_scipy():
     rng = np.random.default_rng(0)
     first, second = rng.normal(size=8).tolist(), rng.normal(size=8).tolist()
