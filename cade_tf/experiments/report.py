@@ -12,10 +12,12 @@ from cade_tf.files import atomic_write
 
 RESULTS_FILE = "results.json"
 REPORT_FILE = "report.md"
+NOTES_FILE = "notes.md"
+"""What people have to say about the numbers, beside them and kept when they are written anew."""
 
 
 def write(results: dict[str, Any], folder: Path) -> Path:
-    """Writes results.json, the plots and report.md.
+    """Writes results.json, the plots and report.md, which takes in a notes.md found there.
 
     Args:
         results: What `runner.run` gave.
@@ -25,15 +27,25 @@ def write(results: dict[str, Any], folder: Path) -> Path:
         Path of report.md.
     """
     write_json(folder / RESULTS_FILE, results)
-    pictures = plots.draw(results, folder)
+    pictures = [path.name for path in plots.draw(results, folder)]
+    notes = folder / NOTES_FILE
+    discussion = notes.read_text().strip() if notes.is_file() else ""
     with atomic_write(folder / REPORT_FILE) as file:
-        file.write(render(results, [path.name for path in pictures]).encode())
+        file.write(render(results, pictures, discussion).encode())
     return folder / REPORT_FILE
 
 
-def render(results: dict[str, Any], pictures: list[str]) -> str:
-    """The report as Markdown."""
+def render(results: dict[str, Any], pictures: list[str], discussion: str = "") -> str:
+    """The report as Markdown.
+
+    Args:
+        results: What `runner.run` gave.
+        pictures: Names of the plots.
+        discussion: What is said about them.
+    """
     parts = [f"# {results['title']}", _preamble(results)]
+    if discussion:
+        parts += ["## Discussion", discussion]
     for task in METRICS:
         for probe, metric, title in METRICS[task]:
             table = score_table(results, task, probe, metric)

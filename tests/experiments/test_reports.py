@@ -187,6 +187,13 @@ def test_the_report_holds_tests_recipes_times_and_plots(tmp_path):
     assert json.loads((path.parent / "results.json").read_text()) == fake_results(timed=True)
 
 
+def test_notes_stay_and_stand_in_the_report(tmp_path):
+    (tmp_path / "notes.md").write_text("Smoothing is all.\n")
+    for _ in range(2):
+        text = report.write(fake_results(axis=None), tmp_path).read_text()
+        assert "## Discussion\n\nSmoothing is all.\n\n## Micro-F1" in text
+
+
 def test_an_ablation_is_drawn_as_bars_and_compared_with_its_recipe(tmp_path):
     path = report.write(fake_results(axis=None, bars=True), tmp_path / "new")
     text = path.read_text()
