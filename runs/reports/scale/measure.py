@@ -2,13 +2,14 @@
 
 python measure.py generate GRAPH --nodes=5000000
 python measure.py cluster GRAPH --servers=2 --output=cluster-2.json
-python measure.py mapped GRAPH --output=mapped.json
+python measure.py mapped GRAPH --model=cade_ms --steps=50 --output=mapped.json
 """
 
 import argparse
 import json
 import os
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -58,11 +59,11 @@ def array_bytes(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.glob("*.npz"))
 
 
-def config_of(folder: str, model: str):
+def config_of(folder: str, model: str, **more):
     """Options of the measured training."""
     from cade_tf.config import Config
 
-    return Config(graph=folder, model=model, steps=10**6, **MODEL)
+    return Config(graph=folder, model=model, steps=10**6, **MODEL, **more)
 
 
 def chief(options: argparse.Namespace) -> None:
@@ -111,8 +112,6 @@ def chief(options: argparse.Namespace) -> None:
 
 def cluster_of_processes(options: argparse.Namespace) -> int:
     """Starts `chief` with two workers and some servers."""
-    import tempfile
-
     from cade_tf.cli.local_cluster import LocalCluster
 
     with tempfile.TemporaryDirectory() as scratch:
@@ -128,17 +127,20 @@ def cluster_of_processes(options: argparse.Namespace) -> int:
 
 
 def mapped(options: argparse.Namespace) -> None:
-    """The same graph in one process, from its files."""
+    """The same graph in one process, from its files; the bias in a file beside the output."""
     from cade_tf.sampling.shard_tables import MappedTables
     from cade_tf.training import sharded_training, traffic
 
     before = memory(os.getpid())
     started = time.monotonic()
-    config = config_of(options.graph, options.model)
+    config = config_of(options.graph, options.model, memory_map=True, k=options.k)
     graph = sharded_training.open_graph(config)
     transform = sharded_training.fit_features(graph, config)
     tables = MappedTables(graph, transform, options.resident_mib << 20)
     training = sharded_training.make_training(graph, config, transform, tables)
+    folder = Path(options.output).resolve().parent
+    if training.model.bias is not None:
+        training.model.bias.variable.open_in(folder)
     opened = time.monotonic()
     opened_memory = memory(os.getpid())
     training.step.advance(2)
@@ -150,6 +152,8 @@ def mapped(options: argparse.Namespace) -> None:
     result = {
         "nodes": graph.num_nodes,
         "model": options.model,
+        "k": options.k,
+        "steps": options.steps + 2,
         "graph_bytes": array_bytes(Path(options.graph)),
         "bias_bytes": 0 if training.model.bias is None else 3 * 4 * graph.num_nodes * config.dim,
         "open_seconds": round(opened - started, 1),
@@ -158,9 +162,25 @@ def mapped(options: argparse.Namespace) -> None:
         "before_mib": before["resident"],
         "opened_mib": opened_memory,
         "largest_between_steps_mib": largest,
+        **copy_of_bias(training.model.bias, folder),
         "memory_mib": memory(os.getpid()),
     }
     write(options.output, result)
+
+
+def copy_of_bias(bias, folder: Path) -> dict[str, float]:
+    """What a checkpoint costs: seconds and bytes of the copy of the bias."""
+    if bias is None:
+        return {}
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        path = Path(scratch) / "copy"
+        begin = time.monotonic()
+        bias.variable.save(path)
+        seconds = time.monotonic() - begin
+        return {
+            "copy_seconds": round(seconds, 1),
+            "copy_bytes": path.stat().st_blocks * 512,
+        }
 
 
 def write(path: str, result: dict) -> None:
@@ -179,6 +199,7 @@ def main() -> int:
     parser.add_argument("--servers", type=int, default=2)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--model", default="graphsage")
+    parser.add_argument("--k", type=int, default=5)
     parser.add_argument("--resident_mib", type=int, default=64)
     parser.add_argument("--output", default="measured.json")
     parser.add_argument("--scratch", default="")
