@@ -31,8 +31,9 @@ PAPER_EQUATIONS: Mapping[str, Any] = {
     "loss": "pair",
     "temperature": 1.0,
     "learning_rate": 3e-4,
+    "steps": 100,
 }
-"""Undoes the extensions that a recipe may have, and keeps a learning rate that suits them."""
+"""Undoes the extensions that a recipe may have; rate and steps suit a random start."""
 
 AGGREGATOR_TITLES = {"mean": "mean", "lstm": "LSTM", "pool": "pool"}
 
@@ -256,6 +257,7 @@ _VARIANTS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "the recipe": (_TRAINED, {}),
     "not trained": (_TRAINED, {"steps": 0}),
     "the paper's equations, steps 200": (_TRAINED, {**PAPER_EQUATIONS, "steps": 200}),
+    "random start, not trained": (("graphsage",), {**PAPER_EQUATIONS, "steps": 0}),
     "as the paper describes, steps 400": (
         _TRAINED,
         {**PAPER_EQUATIONS, "learning_rate": 1e-4, "negative_weight": 20.0, "steps": 400},
