@@ -35,6 +35,9 @@ class ReproduceOptions(Options):
         False, "Score validation data and hide the test data, to choose a recipe."
     )
     fresh: bool = option(False, "Compute cells again that were computed before.")
+    report_only: bool = option(
+        False, "Compute nothing: write the report of the cells computed so far."
+    )
     data_dir: str | None = option(
         None, "Folder of the known data sets. Default: the environment variable CADE_DATA_DIR."
     )
@@ -47,6 +50,13 @@ class ReproduceOptions(Options):
     reports: str | None = option(
         None, "Folder of reports. Default: runs/reports; runs/quick and runs/validation otherwise."
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.fresh and self.report_only:
+            raise InputError(
+                "report_only", "false beside --fresh", "true", "Leave one of them out."
+            )
 
 
 OPTIONS = ReproduceOptions
@@ -79,13 +89,14 @@ def run(options: ReproduceOptions, words: list[str]) -> int:
         quick=options.quick,
         validating=options.validating,
         fresh=options.fresh,
+        report_only=options.report_only,
     )
     # Every cell has a model of its own, which TensorFlow would call excessive retracing.
     logging.getLogger("tensorflow").setLevel(logging.ERROR)
     results = runner.run(experiment, settings)
     if not any("scores" in entry for entry in results["entries"]):
         raise InputError(
-            experiment.name, "a cell that can be computed", "none", results["entries"][0]["reason"]
+            experiment.name, "a cell with scores", "none", results["entries"][0]["reason"]
         )
     path = report.write(results, _folder(options) / experiment.name)
     print(path.read_text())

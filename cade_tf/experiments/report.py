@@ -114,6 +114,8 @@ def score_table(results: dict[str, Any], task: str, probe: str, metric: str) -> 
             text = f"**{text}**"
         if score["std"] is not None:
             text += f" ± {100 * score['std']:.1f}"
+        if len(score["values"]) < results["splits"]:
+            text += f" ({len(score['values'])} of {results['splits']} splits)"
         printed = entry["paper"].get(metric)
         return text if printed is None else f"{text} [{printed:.2f}]"
 

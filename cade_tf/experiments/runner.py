@@ -38,6 +38,7 @@ class Settings:
         quick: One split, few steps, the entries marked for it.
         validating: Score validation data instead of test data.
         fresh: Compute cells again that are kept already.
+        report_only: Compute nothing, gather what is kept.
     """
 
     recipe: Recipe
@@ -49,6 +50,7 @@ class Settings:
     quick: bool = False
     validating: bool = False
     fresh: bool = False
+    report_only: bool = False
 
 
 def run(experiment: Experiment, settings: Settings) -> dict[str, Any]:
@@ -79,10 +81,10 @@ def run(experiment: Experiment, settings: Settings) -> dict[str, Any]:
             reasons[index] = str(error)
             continue
         kept = None if settings.fresh else cells.cached(cell, settings.cache_dir)
-        if kept is None:
-            waiting.append((index, cell))
-        else:
+        if kept is not None:
             found[index, split] = kept
+        elif not settings.report_only:
+            waiting.append((index, cell))
     total = len(waiting) + len(found)
     with Progress(experiment.name, total, "cells", plain_seconds=0.0) as progress:
         progress.start_at(len(found))

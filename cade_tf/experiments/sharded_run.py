@@ -17,20 +17,17 @@ from cade_tf.graph.splits import NodeSplit
 from cade_tf.inference import cluster_embedding, outputs
 from cade_tf.inference.algorithm1 import embed_all_nodes
 from cade_tf.inference.encoder import Encoder
+from cade_tf.inference.own_bias import LARGEST_BYTES, own_copy
 from cade_tf.layers.sharded_bias import ShardedBias
 from cade_tf.models.dual_encoder import DualEncoder
-from cade_tf.models.factory import make_model
 from cade_tf.sampling.mapped_table import DEFAULT_RESIDENT_BYTES
 from cade_tf.sampling.shard_tables import MappedTables, ShardedTables, make_shard_tables
-from cade_tf.training import cluster, devices, run_folder, sharded_training, traffic
+from cade_tf.training import cluster, run_folder, sharded_training, traffic
 from cade_tf.training.cluster_loop import ClusterLoop
 from cade_tf.training.loop import Loop
 from cade_tf.training.metrics import STEP_METRICS, collapse_warning
 
 _log = logging.getLogger(__name__)
-
-MERGE_BYTES = 2 << 30
-"""Larger embeddings stay in shards, and a larger global bias is left out of the encoder."""
 
 
 def run_cluster(config: Config, run_dir: Path, *, progress: bool = True) -> dict[str, Any]:
@@ -92,9 +89,8 @@ def run_cluster(config: Config, run_dir: Path, *, progress: bool = True) -> dict
             graph,
             lambda first, last: cluster.read_rows(totals, first, last),
         )
-        _encoder(graph, config, transform, _local_copy(training.model, graph, config)).save(
-            run_dir / single_run.ENCODER_FOLDER
-        )
+        local = own_copy(training.model, cluster.read_rows)
+        _encoder(graph, config, transform, local).save(run_dir / single_run.ENCODER_FOLDER)
     values = dict(zip(STEP_METRICS, map(float, loop.metrics.numpy()), strict=True))
     seconds = float(loop.seconds.numpy())
     result = {
@@ -105,7 +101,8 @@ def run_cluster(config: Config, run_dir: Path, *, progress: bool = True) -> dict
         "embedding_seconds": round(time.monotonic() - embedding_started, 3),
         **_outcome(config, values, steps, seconds),
     }
-    if graph.num_nodes * config.dim * 4 <= MERGE_BYTES:
+    # Larger embeddings stay in shards, as a larger global bias is left out of the encoder.
+    if 4 * graph.num_nodes * config.dim <= LARGEST_BYTES:
         embeddings, _ = cluster_embedding.merge(run_dir / cluster_embedding.SHARDS_FOLDER)
         result.update(_scored(run_dir, graph, embeddings))
     return _written(run_dir, result, started)
@@ -172,24 +169,6 @@ def _bias_store(
     with servers.strategy.scope():
         watched = tf.Variable(0.0, trainable=False)
     return ShardedBias(servers.make_variable((graph.num_nodes, config.dim)), watched)
-
-
-def _local_copy(model: DualEncoder, graph: ShardedGraph, config: Config) -> DualEncoder:
-    """The model with its weights in this process; without the bias where that is too large."""
-    rows = graph.num_nodes if 4 * graph.num_nodes * config.dim <= MERGE_BYTES else 1
-    copy = make_model(
-        config,
-        feature_width=model.feature_width,
-        num_known=rows,
-        seed=config.seed,
-        dtype=devices.POLICIES[config.precision],
-    )
-    own = [w for w in copy.weights if copy.bias is None or w is not copy.bias.table]
-    for weight, value in zip(own, model.weights, strict=True):
-        weight.assign(value.numpy())
-    if copy.bias is not None and model.bias is not None and rows == graph.num_nodes:
-        copy.bias.table.assign(cluster.read_rows(model.bias.variable, 0, rows))
-    return copy
 
 
 def _encoder(

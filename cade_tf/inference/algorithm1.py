@@ -14,6 +14,7 @@ from cade_tf.sampling.walks import walk
 
 # Up to this much memory all nodes of a pass are encoded together; beyond it, batch by batch.
 WHOLE_PASS_BYTES = 2 * 2**30
+CHUNK_WALKS = 65536
 
 Candidates = Callable[[tf.Tensor], tf.Tensor]
 
@@ -55,28 +56,26 @@ def embed_all_nodes(
     if WholePass.memory(model, graph.num_nodes) <= whole_pass_bytes:
         whole = WholePass(model, graph)
     by_sides = whole is not None and not depends_on_partner(model)
-    attend = attend_batch(model, graph, walk_length, seed)
-    count = count_contexts(graph, walk_length, seed)
     total = np.zeros((graph.num_nodes, model.dim), np.float32)
     contexts = np.zeros(graph.num_nodes, np.float32)
+    attend = attend_batch(model, graph, walk_length, seed)
     with Progress("embedding", walks * graph.num_nodes, "walks", quiet=not progress) as bar:
         for number in range(walks):
             key = random.make_key(seed, random.Stream.EMBEDDING_NEIGHBOR, number)
             encoded = tf.zeros([0, 1, 1]) if whole is None else whole.candidates(key)
-            sides = np.zeros((2, graph.num_nodes), np.float32)
+            if by_sides:
+                sides = count_contexts(graph, number, walk_length, seed)
+                total += _by_sides(model, encoded, sides).numpy()
+                contexts += sides.sum(axis=0)
+                bar.advance(graph.num_nodes)
+                continue
             for first in range(0, graph.num_nodes, batch_size):
                 last = min(first + batch_size, graph.num_nodes)
-                batch = tuple(tf.constant(n, tf.int64) for n in (first, last, number))
-                if by_sides:
-                    sides += count(*batch).numpy()
-                else:
-                    nodes, sums, counts = attend(*batch, key, encoded, whole is not None)
-                    total[nodes] += sums
-                    contexts[nodes] += counts
+                batch = (tf.constant(n, tf.int64) for n in (first, last, number))
+                nodes, sums, counts = attend(*batch, key, encoded, whole is not None)
+                total[nodes] += sums
+                contexts[nodes] += counts
                 bar.advance(last - first)
-            if by_sides:
-                total += _by_sides(model, encoded, tf.constant(sides)).numpy()
-                contexts += sides.sum(axis=0)
     return total / contexts[:, None]
 
 
@@ -128,27 +127,16 @@ def attend_batch(
     return attend
 
 
-def count_contexts(graph: GraphTables, walk_length: int, seed: int) -> Callable[..., tf.Tensor]:
-    """A function from starts of walks to how often each node is on either side of a pair.
-
-    Its arguments: the first start and the one behind the last, number of the pass. It returns
-    float32 [2, nodes].
-    """
-
-    @tf.function(reduce_retracing=True)
-    def count(first: tf.Tensor, last: tf.Tensor, number: tf.Tensor) -> tf.Tensor:
-        sides = _pairs(graph, tf.range(first, last), number, walk_length, seed)
-        size = graph.num_nodes
-        return tf.stack(
-            [
-                tf.math.bincount(
-                    tf.cast(side, tf.int32), minlength=size, maxlength=size, dtype=tf.float32
-                )
-                for side in sides
-            ]
-        )
-
-    return count
+def count_contexts(graph: GraphTables, number: int, walk_length: int, seed: int) -> np.ndarray:
+    """How often each node is on either side of the pairs of a pass, float32 [2, nodes]."""
+    size = graph.num_nodes
+    total = np.zeros((2, size), np.float32)
+    for first in range(0, size, CHUNK_WALKS):
+        starts = tf.range(first, min(first + CHUNK_WALKS, size), dtype=tf.int64)
+        sides = _pairs(graph, starts, tf.constant(number, tf.int64), walk_length, seed)
+        for count, side in zip(total, sides, strict=True):
+            count += np.bincount(side, minlength=size)
+    return total
 
 
 def _pairs(
@@ -164,7 +152,9 @@ def _pairs(
     return tf.boolean_mask(nodes, valid), tf.boolean_mask(partners, valid)
 
 
-def _by_sides(model: DualEncoder, candidates: tf.Tensor, sides: tf.Tensor) -> tf.Tensor:
+def _by_sides(
+    model: DualEncoder, candidates: tf.Tensor, sides: tf.Tensor | np.ndarray
+) -> tf.Tensor:
     """Sums of dual representations where a node has one for each side, whatever its partner."""
     pair = model.dual(candidates, candidates)
     return (

@@ -1,4 +1,9 @@
-"""A model that needs no file beside it."""
+"""A model that needs no file and no server beside it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.sampling.row_file import RowFile
@@ -16,22 +21,34 @@ def with_own_bias(model: DualEncoder) -> DualEncoder:
         model: The model.
 
     Returns:
-        The copy; without any known node where the bias is beyond `LARGEST_BYTES`. A model whose
-        bias does not lie in a file is returned itself.
+        The copy, as of `own_copy`. A model whose bias does not lie in a file is returned itself.
     """
     if model.bias is None or not isinstance(model.bias.variable, RowFile):
         return model
-    rows, width = model.bias.variable.shape
-    fits = 4 * rows * width <= LARGEST_BYTES
+    return own_copy(model, RowFile.values)
+
+
+def own_copy(model: DualEncoder, read_rows: Callable[[Any, int, int], np.ndarray]) -> DualEncoder:
+    """A copy of a model with all its weights in this process.
+
+    Args:
+        model: The model; its global bias is kept elsewhere.
+        read_rows: From the table of that bias, first and last to its rows first..last-1.
+
+    Returns:
+        The copy; without any known node where the bias is beyond `LARGEST_BYTES`.
+    """
+    rows = model.num_known
+    fits = 4 * rows * model.dim <= LARGEST_BYTES
     # A table without rows could not be looked up at all; nobody reads this one row.
     copy = type(model).from_config({**model.get_config(), "num_known": rows if fits else 1})
     copy.build()
-    own = [weight for weight in copy.weights if weight is not copy.bias.table]
+    own = [w for w in copy.weights if copy.bias is None or w is not copy.bias.table]
     for weight, source in zip(own, model.weights, strict=True):
-        weight.assign(source.value)
-    if fits:
+        weight.assign(source.numpy())
+    if fits and copy.bias is not None and model.bias is not None:
         table = copy.bias.table.value
         for first in range(0, rows, _CHUNK_ROWS):
             last = min(first + _CHUNK_ROWS, rows)
-            table[first:last].assign(model.bias.variable.values(first, last))
+            table[first:last].assign(read_rows(model.bias.variable, first, last))
     return copy

@@ -42,8 +42,6 @@ class WholePass:
         self.model = model
         self.graph = graph
         self.chunk_nodes = chunk_nodes
-        self._first_round = tf.function(self._first_round_of_chunk, reduce_retracing=True)
-        self._next_round = tf.function(self._next_round_of_chunk, reduce_retracing=True)
         self._projected: tuple[tf.Tensor, tf.Tensor] | None = None
         if isinstance(model.sagb.rounds[0].aggregate, MeanAggregator) and model.parameter_sets == 1:
             self._projected = self._project_features()
@@ -81,15 +79,14 @@ class WholePass:
         return below[-1]
 
     def _all(self, function: object, *inputs: Any, **static: int) -> Any:
-        """Runs a function of the nodes first..last-1 for all nodes, chunk by chunk.
+        """Runs a function of nodes for all of them, chunk by chunk.
 
-        The ends are numbers, so that a chunk of another size is not compiled anew.
+        Chunks are few and large: compiling a function for them would take longer than it saves.
         """
         nodes = self.graph.num_nodes
         parts = [
             function(  # type: ignore[operator]
-                tf.constant(first, tf.int64),
-                tf.constant(min(first + self.chunk_nodes, nodes), tf.int64),
+                tf.range(first, min(first + self.chunk_nodes, nodes), dtype=tf.int64),
                 *inputs,
                 **static,
             )
@@ -99,10 +96,7 @@ class WholePass:
             lambda *columns: columns[0] if len(columns) == 1 else tf.concat(columns, 0), *parts
         )
 
-    def _first_round_of_chunk(
-        self, first: tf.Tensor, last: tf.Tensor, place: Place, fanout: int
-    ) -> tf.Tensor:
-        nodes = tf.range(first, last)
+    def _first_round(self, nodes: tf.Tensor, place: Place, fanout: int) -> tf.Tensor:
         layer = self.model.sagb.rounds[0]
         children = self._children(nodes, place, fanout)
         if self._projected is not None:
@@ -115,17 +109,15 @@ class WholePass:
             hidden = layer(rows, (tf.reshape(child_index, [-1, fanout]),), own_index)
         return self._with_bias(hidden, nodes, 1)
 
-    def _next_round_of_chunk(
+    def _next_round(
         self,
-        first: tf.Tensor,
-        last: tf.Tensor,
+        nodes: tf.Tensor,
         place: Place,
         own: tf.Tensor,
         below: tf.Tensor,
         number: int,
         fanout: int,
     ) -> tf.Tensor:
-        nodes = tf.range(first, last)
         children = self._children(nodes, place, fanout)
         rows = tf.concat([tf.gather(own, nodes), below], axis=0)
         hidden = self.model.sagb.rounds[number](rows, (children + tf.size(nodes, tf.int64),))
@@ -144,9 +136,8 @@ class WholePass:
         layer = self.model.sagb.rounds[0]
         own_kernel, child_kernel = layer.split_kernel()
 
-        @tf.function(reduce_retracing=True)
-        def project(first: tf.Tensor, last: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-            rows = self.graph.features.lookup(tf.range(first, last))
+        def project(nodes: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            rows = self.graph.features.lookup(nodes)
             return parallel_matmul(rows, own_kernel), parallel_matmul(rows, child_kernel)
 
         projected: tuple[tf.Tensor, tf.Tensor] = self._all(project)

@@ -65,6 +65,18 @@ def test_means_and_spreads_are_over_splits(tmp_path):
     assert len(set(score["values"])) == 2
 
 
+def test_a_stopped_experiment_is_reported_as_far_as_it_went(tmp_path):
+    experiment = tables.experiment_of("digits")
+    runner.run(experiment, settings(tmp_path, methods=UNTRAINED[:1], splits=1))
+    results = runner.run(experiment, settings(tmp_path, report_only=True))
+    first, second = results["entries"]
+    assert len(first["cells"]) == 1
+    assert second["reason"] == "not run"
+    text = report.render(results, [])
+    assert "(1 of 2 splits)" in text
+    assert f"- {second['column']} {second['row']}: not run" in text
+
+
 def test_missing_data_leave_a_reason_and_the_rest_runs(tmp_path, monkeypatch):
     monkeypatch.delenv("CADE_DATA_DIR", raising=False)
     chosen = settings(tmp_path, data_dir=str(tmp_path / "nothing"), splits=1)
