@@ -98,15 +98,17 @@ def _lines(
     figure = require_matplotlib().Figure(figsize=(6.4, 4.4))
     axes = figure.subplots()
     for place, row in enumerate(dict.fromkeys(entry["row"] for entry in entries)):
+        # Ten colours can be told apart; then the dashes begin.
+        color, line = f"C{place % 10}", "-" if place < 10 else "--"
         mine = sorted((e for e in entries if e["row"] == row), key=lambda e: e["x"])
         places = [entry["x"] for entry in mine]
         means, spreads = zip(*(value(entry) for entry in mine), strict=True)
         axes.errorbar(
-            places, means, yerr=spreads, color=f"C{place}", marker="o", label=row, capsize=2
+            places, means, spreads, color=color, linestyle=line, marker="o", label=row, capsize=2
         )
         paper = [(e["x"], e["paper"][printed]) for e in mine if printed and printed in e["paper"]]
         if paper:
-            axes.plot(*zip(*paper, strict=True), color=f"C{place}", linestyle=":", marker="x")
+            axes.plot(*zip(*paper, strict=True), color=color, linestyle=":", marker="x")
     axes.set_xlabel(axis)
     axes.set_ylabel(label)
     axes.set_title(f"{title} (dotted: the paper)" if _has_paper(entries, printed) else title)
