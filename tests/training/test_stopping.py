@@ -106,7 +106,15 @@ def test_stopping_on_labels_needs_labels():
         make_validate(bare, split, small_config(validate_every=5, stop_on="probe"))
 
 
-def test_the_first_signal_is_a_request_and_the_second_acts():
+@pytest.fixture
+def interruptible():
+    """SIGINT as in a terminal; a shell starts what runs in its background with it ignored."""
+    inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, inherited)
+
+
+def test_the_first_signal_is_a_request_and_the_second_acts(interruptible):
     before = signal.getsignal(signal.SIGINT)
     with StopRequest() as stop:
         signal.raise_signal(signal.SIGINT)
