@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from cade_tf.experiments.entries import TITLES
 from cade_tf.experiments.metrics import MAIN, METRICS
-from cade_tf.experiments.tables import TITLES
 
 
 def draw(results: dict[str, Any], folder: Path) -> list[Path]:

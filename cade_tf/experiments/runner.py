@@ -13,9 +13,9 @@ from cade_tf.config import MODELS, Config
 from cade_tf.errors import InputError
 from cade_tf.experiments import cells
 from cade_tf.experiments.cells import CLASSIFICATION, LINKS, Cell
+from cade_tf.experiments.entries import EITHER, LINK_UNSEEN, Entry, Experiment
 from cade_tf.experiments.methods import method_of
 from cade_tf.experiments.single_run import versions
-from cade_tf.experiments.tables import EITHER, LINK_UNSEEN, Entry, Experiment
 
 QUICK_STEPS = 40
 QUICK_WALKS = 2

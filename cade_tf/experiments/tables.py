@@ -1,101 +1,23 @@
 """The experiments of the paper, declared as data: which numbers each of them holds."""
 
-import dataclasses
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from cade_tf.config import AGGREGATORS
 from cade_tf.errors import InputError
 from cade_tf.experiments import paper
+from cade_tf.experiments.ablation import ablation
 from cade_tf.experiments.cells import CLASSIFICATION, LINKS
+from cade_tf.experiments.entries import EITHER, PAPER_EQUATIONS, TITLES, Entry, Experiment
 from cade_tf.experiments.methods import METHODS
 
-TITLES = {
-    "digits": "Digits",
-    "pubmed": "Pubmed",
-    "blogcatalog": "BlogCatalog",
-    "ppi": "PPI",
-    "subppi": "subPPI",
-    "reddit": "Reddit",
-}
 # Data sets whose files fix which nodes are unseen; a ratio would say nothing.
 FIXED_SPLIT = ("ppi", "subppi", "reddit")
-EITHER = "either"
-"""Task of a study that is scored by classification where there are labels, else by links."""
-
-LINK_UNSEEN = 0.2
 WIDE = 512
 """Pubmed's features are 500 wide: rows of this width lose nothing by being narrower."""
 
-PAPER_EQUATIONS: Mapping[str, Any] = {
-    "initialization": "glorot",
-    "activation": "relu",
-    "normalize": "output",
-    "loss": "pair",
-    "temperature": 1.0,
-    "learning_rate": 3e-4,
-    "steps": 100,
-}
-"""Undoes the extensions that a recipe may have; rate and steps suit a random start."""
-
 AGGREGATOR_TITLES = {"mean": "mean", "lstm": "LSTM", "pool": "pool"}
-
-
-@dataclasses.dataclass(frozen=True)
-class Entry:
-    """One number of a table or one point of a figure: a mean over splits.
-
-    Args:
-        row: Title of its row, or of its line in a plot.
-        column: Title of its column.
-        dataset: Name of the data set.
-        task: `classification`, `links` or `either`.
-        method: Name of the method.
-        changes: Options that differ from the method's recipe.
-        unseen_ratio: Share of unseen nodes, for classification; for links it is `LINK_UNSEEN`.
-        hidden_ratio: Share of hidden edges, for links.
-        against: Row it is compared with by split; None for none.
-        paper: What the paper prints, in percent, by metric.
-        x: Place on the axis of a plot.
-        quick: Whether `--quick` keeps it.
-    """
-
-    row: str
-    column: str
-    dataset: str
-    task: str
-    method: str
-    changes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    unseen_ratio: float = 0.3
-    hidden_ratio: float | None = None
-    against: str | None = None
-    paper: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    x: float | None = None
-    quick: bool = True
-
-
-@dataclasses.dataclass(frozen=True)
-class Experiment:
-    """A table or figure.
-
-    Args:
-        name: Name on the command line.
-        title: Heading of the report.
-        splits: Splits by default.
-        entries: All its numbers.
-        axis: Label of the horizontal axis of its plots; None for no such plots.
-        timed: Whether the report shows training time.
-        bars: Whether rows are drawn as bars.
-    """
-
-    name: str
-    title: str
-    splits: int
-    entries: tuple[Entry, ...]
-    axis: str | None = None
-    timed: bool = False
-    bars: bool = False
 
 
 def _percent(ratio: float) -> str:
@@ -273,56 +195,6 @@ def _study_of_k() -> Experiment:
     )
 
 
-_TRAINED = ("graphsage", "cade_ms", "cade_ma")
-_VARIANTS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
-    "the recipe": (_TRAINED, {}),
-    "not trained": (_TRAINED, {"steps": 0}),
-    "the paper's equations, steps 200": (_TRAINED, {**PAPER_EQUATIONS, "steps": 200}),
-    "random start, not trained": (("graphsage",), {**PAPER_EQUATIONS, "steps": 0}),
-    "as the paper describes, steps 400": (
-        _TRAINED,
-        {**PAPER_EQUATIONS, "learning_rate": 1e-4, "negative_weight": 20.0, "steps": 400},
-    ),
-    "random start, elu, lr 3e-4, steps 100": (
-        ("cade_ms",),
-        {"initialization": "glorot", "activation": "elu", "learning_rate": 3e-4, "steps": 100},
-    ),
-    "pair loss": (("cade_ms",), {"loss": "pair", "temperature": 1.0}),
-    "lr 3e-4": (("cade_ms",), {"learning_rate": 3e-4}),
-    "steps x 8": (("cade_ms",), {"steps": 400}),
-    "no global bias": (("cade_ms",), {"global_bias": False}),
-    "bias learns 10 x as fast": (("cade_ms",), {"bias_learning_rate": 10.0}),
-    "K = 1": (("cade_ms",), {"k": 1}),
-    "K = 10": (("cade_ms",), {"k": 10}),
-    "unit length before the attention": (("cade_ms",), {"normalize": "both"}),
-    "sharp attention": (("cade_ms",), {"normalize": "both", "attention_temperature": 0.05}),
-    "walks of 1 step": (("cade_ms",), {"walk_length": 1}),
-    "1 walk in Algorithm 1": (("graphsage", "cade_ms"), {"embed_walks": 1}),
-    "20 walks in Algorithm 1": (("graphsage", "cade_ms"), {"embed_walks": 20}),
-    "all aggregators start alike": (("cade_ma",), {"self_weights": (0.7,)}),
-    "tanh score": (("cade_ma",), {"attention_score": "tanh"}),
-}
-
-
-def _ablation() -> Experiment:
-    entries = tuple(
-        Entry(
-            row=f"{METHODS[method].title}: {title}",
-            column=f"{TITLES[dataset]} 30 %",
-            dataset=dataset,
-            task=CLASSIFICATION,
-            method=method,
-            changes=changes,
-            against=None if title == "the recipe" else f"{METHODS[method].title}: the recipe",
-            quick=title == "the recipe",
-        )
-        for dataset in ("pubmed", "blogcatalog")
-        for title, (methods, changes) in _VARIANTS.items()
-        for method in methods
-    )
-    return Experiment("ablation", "The recipe, one thing changed at a time", 1, entries, bars=True)
-
-
 _MAKERS: dict[str, Callable[[], Experiment]] = {
     "table1": lambda: _table1(
         "table1",
@@ -335,7 +207,7 @@ _MAKERS: dict[str, Callable[[], Experiment]] = {
     "sampling": _sampling,
     "dimensions": _dimensions,
     "k": _study_of_k,
-    "ablation": _ablation,
+    "ablation": ablation,
     "digits": lambda: _table1(
         "digits", "The form of Table 1 on the data that come with cade_tf", ("digits",), 0.3
     ),
