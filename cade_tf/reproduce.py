@@ -38,6 +38,11 @@ class ReproduceOptions(Options):
     report_only: bool = option(
         False, "Compute nothing: write the report of the cells computed so far."
     )
+    extend: bool = option(
+        False,
+        "Take over the cells of the report that is there, as a clone brings it, "
+        "and compute only what it lacks.",
+    )
     data_dir: str | None = option(
         None, "Folder of the known data sets. Default: the environment variable CADE_DATA_DIR."
     )
@@ -53,10 +58,9 @@ class ReproduceOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.fresh and self.report_only:
-            raise InputError(
-                "report_only", "false beside --fresh", "true", "Leave one of them out."
-            )
+        for name in ("report_only", "extend"):
+            if self.fresh and getattr(self, name):
+                raise InputError(name, "false beside --fresh", "true", "Leave one of them out.")
 
 
 OPTIONS = ReproduceOptions
@@ -64,7 +68,7 @@ OPTIONS = ReproduceOptions
 
 def run(options: ReproduceOptions, words: list[str]) -> int:
     """Runs the command."""
-    from cade_tf.experiments import report, runner, tables
+    from cade_tf.experiments import cells, report, runner, tables
 
     if len(words) != 1:
         raise InputError(
@@ -93,12 +97,15 @@ def run(options: ReproduceOptions, words: list[str]) -> int:
     )
     # Every cell has a model of its own, which TensorFlow would call excessive retracing.
     logging.getLogger("tensorflow").setLevel(logging.ERROR)
+    folder = _folder(options) / experiment.name
+    if options.extend:
+        cells.restore(report.read(folder), settings.cache_dir)
     results = runner.run(experiment, settings)
     if not any("scores" in entry for entry in results["entries"]):
         raise InputError(
             experiment.name, "a cell with scores", "none", results["entries"][0]["reason"]
         )
-    path = report.write(results, _folder(options) / experiment.name)
+    path = report.write(results, folder)
     print(path.read_text())
     print(f"Report: {path}")
     return 0

@@ -7,6 +7,7 @@ import hashlib
 import json
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -63,11 +64,47 @@ class Cell:
 
     def key(self) -> str:
         """Name of the cell on disk; equal for cells that must have equal scores."""
-        identity = dataclasses.asdict(dataclasses.replace(self, config=Config()))
-        identity["config"] = self.settings()
-        text = json.dumps(identity, sort_keys=True)
-        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-        return f"{self.dataset}-{self.task}-{self.method}-{self.split_seed}-{digest}"
+        return _key(vars(self) | {"flags": self.settings()})
+
+
+_IDENTITY = (
+    "dataset",
+    "task",
+    "method",
+    "unseen_ratio",
+    "hidden_ratio",
+    "split_seed",
+    "validating",
+)
+
+
+def _key(result: Mapping[str, Any]) -> str:
+    """The key of the cell that has, or will have, this result."""
+    identity = {name: result[name] for name in _IDENTITY} | {"config": result["flags"]}
+    text = json.dumps(identity, sort_keys=True)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return "-".join(
+        [*(str(result[n]) for n in ("dataset", "task", "method", "split_seed")), digest]
+    )
+
+
+def restore(results: Mapping[str, Any], folder: Path) -> int:
+    """Keeps the cells of a report, as if they had been computed here.
+
+    Args:
+        results: What a report's results.json holds.
+        folder: Where cells are kept; a cell that is there already stays as it is.
+
+    Returns:
+        Number of cells that were not there before.
+    """
+    restored = 0
+    for result in (cell for entry in results["entries"] for cell in entry.get("cells", ())):
+        path = folder / f"{_key(result)}.json"
+        if not path.exists():
+            write_json(path, result)
+            restored += 1
+    return restored
 
 
 def cached(cell: Cell, folder: Path) -> dict[str, Any] | None:

@@ -1,9 +1,9 @@
 """The results section of the README, generated from the committed reports."""
 
-import json
 from pathlib import Path
 
 from cade_tf.errors import InputError
+from cade_tf.experiments import report
 from cade_tf.experiments.metrics import MAIN, METRICS
 from cade_tf.experiments.report import RESULTS_FILE, score_table
 from cade_tf.experiments.tables import EXPERIMENTS
@@ -23,10 +23,10 @@ def section(reports: Path) -> str:
     """
     parts = []
     for name in EXPERIMENTS:
-        path = reports / name / RESULTS_FILE
-        if not path.is_file():
+        folder = reports / name
+        if not (folder / RESULTS_FILE).is_file():
             continue
-        results = json.loads(path.read_text())
+        results = report.read(folder)
         tables = [
             (title, score_table(results, task, probe, metric))
             for task, metrics in METRICS.items()

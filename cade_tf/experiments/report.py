@@ -1,9 +1,11 @@
 """Turns results into a report: tables beside the paper's numbers, tests, plots."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 from cade_tf.config import Config
+from cade_tf.errors import InputError
 from cade_tf.experiments import plots
 from cade_tf.experiments.metrics import MAIN, METRICS
 from cade_tf.experiments.single_run import write_json
@@ -33,6 +35,25 @@ def write(results: dict[str, Any], folder: Path) -> Path:
     with atomic_write(folder / REPORT_FILE) as file:
         file.write(render(results, pictures, discussion).encode())
     return folder / REPORT_FILE
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """What the results.json of a report holds.
+
+    Args:
+        folder: Folder of the report.
+
+    Raises:
+        InputError: There is none, or it is damaged.
+    """
+    path = folder / RESULTS_FILE
+    try:
+        results: dict[str, Any] = json.loads(path.read_text())
+    except FileNotFoundError:
+        raise InputError(str(path), "a report's results", "no such file", "Run it first.") from None
+    except ValueError as error:
+        raise InputError(str(path), "JSON", error, "Restore it from the repository.") from None
+    return results
 
 
 def render(results: dict[str, Any], pictures: list[str], discussion: str = "") -> str:

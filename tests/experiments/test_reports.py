@@ -57,6 +57,32 @@ def test_an_experiment_resumes_from_its_cells(tmp_path, monkeypatch):
     assert [len(entry["cells"]) for entry in second["entries"]] == [2, 2]
 
 
+def test_a_committed_report_is_extended_from_its_own_cells(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    flags = ["reproduce", "digits", "--quick", "--splits=2", f"--recipes={ROOT / 'flags'}"]
+    methods = "--methods=raw_features,smoothed_pca"
+    assert app.main([*flags, methods, "--cells=elsewhere"]) == 0
+    folder = Path("runs/quick/digits")
+    first = report.read(folder)
+    monkeypatch.setattr(cells, "compute", lambda *_: pytest.fail("computed again"))
+    assert app.main([*flags, methods, "--extend"]) == 0
+    assert report.read(folder)["entries"] == first["entries"]
+    assert cells.restore(first, Path("runs/cells")) == 0
+    assert cells.restore(first, Path("third")) == 4
+
+
+def test_a_report_that_cannot_be_extended_is_said(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    flags = ["reproduce", "digits", "--extend", f"--recipes={ROOT / 'flags'}"]
+    assert app.main(flags) != 0
+    assert "results.json" in capsys.readouterr().err
+    (tmp_path / "results.json").write_text("{")
+    with pytest.raises(InputError, match="JSON"):
+        report.read(tmp_path)
+    assert app.main([*flags, "--fresh"]) != 0
+    assert "extend" in capsys.readouterr().err
+
+
 def test_means_and_spreads_are_over_splits(tmp_path):
     results = runner.run(tables.experiment_of("digits"), settings(tmp_path))
     score = results["entries"][0]["scores"]["logreg"]["micro_f1"]
