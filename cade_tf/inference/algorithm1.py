@@ -55,20 +55,23 @@ def embed_all_nodes(
     whole = None
     if WholePass.memory(model, graph.num_nodes) <= whole_pass_bytes:
         whole = WholePass(model, graph)
-    by_sides = whole is not None and not depends_on_partner(model)
     total = np.zeros((graph.num_nodes, model.dim), np.float32)
     contexts = np.zeros(graph.num_nodes, np.float32)
     attend = attend_batch(model, graph, walk_length, seed)
     with Progress("embedding", walks * graph.num_nodes, "walks", quiet=not progress) as bar:
         for number in range(walks):
             key = random.make_key(seed, random.Stream.EMBEDDING_NEIGHBOR, number)
-            encoded = tf.zeros([0, 1, 1]) if whole is None else whole.candidates(key)
-            if by_sides:
+            if whole is not None and not depends_on_partner(model):
                 sides = count_contexts(graph, number, walk_length, seed)
-                total += _by_sides(model, encoded, sides).numpy()
                 contexts += sides.sum(axis=0)
-                bar.advance(graph.num_nodes)
+                first = 0
+                for encoded in whole.chunks(key):
+                    part = slice(first, first + len(encoded))
+                    total[part] += _by_sides(model, encoded, sides[:, part]).numpy()
+                    bar.advance(len(encoded))
+                    first = part.stop
                 continue
+            encoded = tf.zeros([0, 1, 1]) if whole is None else whole.candidates(key)
             for first in range(0, graph.num_nodes, batch_size):
                 last = min(first + batch_size, graph.num_nodes)
                 batch = (tf.constant(n, tf.int64) for n in (first, last, number))
@@ -76,7 +79,8 @@ def embed_all_nodes(
                 total[nodes] += sums
                 contexts[nodes] += counts
                 bar.advance(last - first)
-    return total / contexts[:, None]
+    total /= contexts[:, None]
+    return total
 
 
 def depends_on_partner(model: DualEncoder) -> bool:
@@ -156,6 +160,12 @@ def _by_sides(
     model: DualEncoder, candidates: tf.Tensor, sides: tf.Tensor | np.ndarray
 ) -> tf.Tensor:
     """Sums of dual representations where a node has one for each side, whatever its partner."""
+    if model.attention is None:
+        # Both sides are the encoder's one output.
+        return (
+            tf.cast(model.without_partner(candidates), tf.float32)
+            * tf.reduce_sum(sides, 0)[:, None]
+        )
     pair = model.dual(candidates, candidates)
     return (
         tf.cast(pair.nodes, tf.float32) * sides[0][:, None]

@@ -109,12 +109,33 @@ class SageLayer(keras.layers.Layer):
         self_index: tf.Tensor | None = None,
     ) -> tf.Tensor:
         """Aggregates the children and applies W and sigma."""
-        own_kernel, child_kernel = self.split_kernel()
         if self_index is None:
-            rows, child_index, own_rows = _parted(rows, child_index)
-            own = parallel_matmul(own_rows, own_kernel)
-        else:
-            own = self._project_own(rows, self_index, own_kernel)
+            return self.combine(*_parted(rows, child_index))
+        own_kernel, child_kernel = self.split_kernel()
+        own = self._project_own(rows, self_index, own_kernel)
+        return self._add_children(own, rows, child_index, child_kernel)
+
+    def combine(
+        self, own_rows: tf.Tensor, rows: Rows, child_index: tuple[tf.Tensor, ...]
+    ) -> tf.Tensor:
+        """The same where the nodes' own rows are apart from those that children are read from.
+
+        Args:
+            own_rows: `[n, width]` or `[n, K, width]`.
+            rows: `[m, width]` or `[m, K, width]`.
+            child_index: Positions of the children in `rows`, as in a call.
+        """
+        own_kernel, child_kernel = self.split_kernel()
+        own = parallel_matmul(own_rows, own_kernel)
+        return self._add_children(own, rows, child_index, child_kernel)
+
+    def _add_children(
+        self,
+        own: tf.Tensor,
+        rows: Rows,
+        child_index: tuple[tf.Tensor, ...],
+        child_kernel: tf.Tensor,
+    ) -> tf.Tensor:
         sparse = isinstance(rows, tf.SparseTensor)
         if isinstance(self.aggregate, MeanAggregator) and (sparse or self.project_first):
             # The mean is linear: W applied to each row before averaging gives the same.
@@ -171,22 +192,22 @@ class SageLayer(keras.layers.Layer):
 
 def _parted(
     rows: tf.Tensor, child_index: tuple[tf.Tensor, ...]
-) -> tuple[tf.Tensor, tuple[tf.Tensor, ...], tf.Tensor]:
+) -> tuple[tf.Tensor, tf.Tensor, tuple[tf.Tensor, ...]]:
     """Parts the rows that children are read from from the nodes' own, the first ones.
 
     The children of a single level all stand behind it. Reading them from a part of its own lets
     the two gradients be joined instead of padded and added.
 
     Returns:
-        Rows to read children from, their index there, and the nodes' own rows.
+        The nodes' own rows, rows to read children from, and the children's index there.
     """
     if len(child_index) == 1:
         (index,) = child_index
         nodes = tf.shape(index)[0]
         own, behind = tf.split(rows, [nodes, tf.shape(rows)[0] - nodes])
-        return behind, (index - tf.cast(nodes, index.dtype),), own
+        return own, behind, (index - tf.cast(nodes, index.dtype),)
     nodes = tf.add_n([tf.shape(index)[0] for index in child_index])
-    return rows, child_index, rows[:nodes]
+    return rows[:nodes], rows, child_index
 
 
 def _joined(parts: list[tf.Tensor]) -> tf.Tensor:

@@ -221,10 +221,13 @@ class DualEncoder(keras.Model):
         """Algorithm 2: dual representations of candidates `[pairs, K, dim]`."""
         if self.attention is None:
             ones = tf.ones([tf.shape(nodes)[0], 1, 1], nodes.dtype)
-            pair = DualPair(tf.squeeze(nodes, 1), tf.squeeze(partners, 1), ones)
-        else:
-            pair = self.attention(nodes, partners)
+            return DualPair(self.without_partner(nodes), self.without_partner(partners), ones)
+        pair = self.attention(nodes, partners)
         return DualPair(self._output(pair.nodes), self._output(pair.partners), pair.attention)
+
+    def without_partner(self, candidates: tf.Tensor) -> tf.Tensor:
+        """The first candidate as an embedding, `[nodes, dim]`: all there is without attention."""
+        return self._output(candidates[..., 0, :])
 
     def negative_affinities(
         self, nodes: tf.Tensor, dual: DualPair, negatives: tf.Tensor
@@ -237,7 +240,7 @@ class DualEncoder(keras.Model):
             negatives: `[negatives, K, dim]` or `[pairs, negatives, K, dim]`.
         """
         # Equation 1: a negative is the direct output of the encoder.
-        return affinities(dual.nodes, self._output(negatives[..., 0, :]))
+        return affinities(dual.nodes, self.without_partner(negatives))
 
     def _output(self, vectors: tf.Tensor) -> tf.Tensor:
         return unit(vectors) if self.normalize in ("output", "both") else vectors

@@ -37,7 +37,8 @@ def options(tmp_path, script, **changes):
 def ours(calls, speed):
     def run(job, options):
         calls.append(job.task)
-        return [Measurement(f"peer/{job.task}/ours", "steps/s", (speed,))]
+        beside = Measurement(f"peer/{job.task}/beside", "steps/s", (1.0,))
+        return [Measurement(f"peer/{job.task}/ours", "steps/s", (speed,)), beside]
 
     return run
 
@@ -49,10 +50,11 @@ def test_rounds_alternate_and_give_ratios(tmp_path):
     order = []
     for one in peers.compare(made, "train", ours(calls, 10.0)):
         order.append((one.name, len(calls), len(log.read_text().splitlines())))
-    assert [(mine, theirs) for _, mine, theirs in order] == [(1, 1)] * 3 + [(2, 2)] * 3
+    assert [(mine, theirs) for _, mine, theirs in order] == [(1, 1)] * 4 + [(2, 2)] * 4
     found = {one.name: one for one in joined(list(peers.compare(made, "train", ours([], 10.0))))}
     assert found["peer/train/fake 1.0"].values == (4.0, 4.0)
     assert found["peer/train/ours_over_peer"].values == (2.5, 2.5)
+    assert found["peer/training.as_peer/beside"].values == (1.0, 1.0)
 
 
 def test_the_peer_gets_the_sizes_of_the_work_and_its_own_path(tmp_path):
