@@ -125,13 +125,12 @@ def _graph2gauss(graph: Graph, seen: np.ndarray, config: Config) -> Embedded:
 
 def _engine(**changes: Any) -> Callable[[Graph, np.ndarray, Config], Embedded]:
     def embed(graph: Graph, seen: np.ndarray, config: Config) -> Embedded:
-        import keras
-
         from cade_tf.inference.pair_scores import dual_affinities
+        from cade_tf.training.forgetting import forget_models
         from cade_tf.training.trainer import train
 
         # An experiment trains hundreds of models in one process; those before are done with.
-        keras.utils.clear_session()
+        forget_models()
         training = graph.subgraph(seen)
         trained = train(
             training,

@@ -13,6 +13,7 @@ from cade_tf.experiments.validation import make_validate
 from cade_tf.files import atomic_write
 from cade_tf.graph import loading, splits
 from cade_tf.inference.encoder import Encoder
+from cade_tf.training.forgetting import forget_models
 from cade_tf.training.trainer import train
 
 STUDY_FILE = "study.db"
@@ -90,6 +91,7 @@ def tune(
     seen = graph.subgraph(split.train)
 
     def objective(trial: Any) -> float:
+        forget_models()
         options = make_config(space.flags(_suggest(trial, space)))
         validate = make_validate(graph, split, options)
         scores: list[float] = []
