@@ -125,7 +125,10 @@ class SageLayer(keras.layers.Layer):
             rows: `[m, width]` or `[m, K, width]`.
             child_index: Positions of the children in `rows`, as in a call.
         """
-        own_kernel, child_kernel = self.split_kernel()
+        # Outside of `call` Keras casts neither inputs nor weights to the arithmetic of the layer.
+        own_kernel, child_kernel, own_rows, rows = (
+            tf.cast(values, self.compute_dtype) for values in (*self.split_kernel(), own_rows, rows)
+        )
         own = parallel_matmul(own_rows, own_kernel)
         return self._add_children(own, rows, child_index, child_kernel)
 

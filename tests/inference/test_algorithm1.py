@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from cade_tf.inference import whole_pass
 from cade_tf.inference.algorithm1 import embed_all_nodes
 from cade_tf.sampling import random
 from cade_tf.sampling.walks import walk
@@ -78,6 +79,28 @@ def test_neither_the_batch_nor_the_memory_for_a_pass_changes_more_than_rounding(
     expected = expected_embeddings(model, tables, graph)
     for changes in ({"batch_size": 4}, {"batch_size": 4, "whole_pass_bytes": 0}):
         np.testing.assert_allclose(embed(model, tables, **changes), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("options", [{}, {"fanouts": (2, 2, 2)}, {"aggregator": "pool"}])
+@pytest.mark.parametrize("name", ["graphsage", "cade_ms"])
+def test_a_pass_may_be_done_in_parts(name, options, monkeypatch):
+    tables = engine.small_tables(known=KNOWN)
+    model = engine.small_model(name, k=2, **options)
+    expected = embed(model, tables)
+    monkeypatch.setattr(whole_pass, "CHUNK_NODES", 4)
+    monkeypatch.setattr(whole_pass, "CHUNK_DRAWS", 3)
+    np.testing.assert_allclose(embed(model, tables), expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("aggregator", ["mean", "pool"])
+@pytest.mark.parametrize("name", ["graphsage", "cade_gb", "cade_ms", "cade_ma"])
+def test_half_precision_embeds_almost_the_same(name, aggregator):
+    tables = engine.small_tables(known=KNOWN)
+    model, half = (
+        engine.small_model(name, k=2, aggregator=aggregator, dtype=dtype)
+        for dtype in ("float32", "mixed_bfloat16")
+    )
+    np.testing.assert_allclose(embed(half, tables), embed(model, tables), atol=0.03)
 
 
 def test_the_seed_decides_everything():
