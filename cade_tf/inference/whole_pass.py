@@ -122,7 +122,8 @@ class WholePass:
     def _with_bias(self, hidden: tf.Tensor, part: slice, rounds_done: int) -> tf.Tensor:
         if self.model.bias is None or rounds_done == self.model.sagb.depth:
             return hidden
-        bias = self.model.bias_of(self.graph, _nodes(part))
+        # The nodes of a part are distinct, so that each has its own row.
+        bias, _ = self.model.bias_of(self.graph, _nodes(part))
         return hidden + tf.expand_dims(tf.cast(bias, hidden.dtype), 1)
 
     def _project_features(self) -> tuple[tf.Tensor, tf.Tensor]:

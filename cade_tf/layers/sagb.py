@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from cade_tf.layers.aggregators import MeanAggregator, make_aggregator
 from cade_tf.layers.parallel_dense import StackedGlorotUniform, parallel_matmul
-from cade_tf.layers.sparse_ops import Rows, gather_mean, gather_rows
+from cade_tf.layers.sparse_ops import Rows, gather_rows, gather_self_and_mean
 
 Shape = tuple[int | None, ...]
 
@@ -21,7 +21,8 @@ class TreeInputs(NamedTuple):
         child_index: A level each, `[instances, fan-out]`: rows of the children.
         child_positions: A level each but the last, `[instances, fan-out]`: the children among
             the n instances.
-        bias: `[n, dim]`, global bias of each instance, or None.
+        bias: `[b, dim]`, rows of the global bias, or None.
+        bias_index: `[n]`, row of each instance in `bias`; None where instance i has row i.
     """
 
     features: Rows
@@ -29,6 +30,7 @@ class TreeInputs(NamedTuple):
     child_index: tuple[tf.Tensor, ...]
     child_positions: tuple[tf.Tensor, ...]
     bias: tf.Tensor | None = None
+    bias_index: tf.Tensor | None = None
 
 
 @keras.saving.register_keras_serializable("cade_tf")
@@ -47,7 +49,9 @@ class SageLayer(keras.layers.Layer):
 
     Input shape:
         `rows`: `[m, width]` or `[m, K, width]`; `child_index`: a tuple of `[n_l, s_l]` whose n_l
-        sum to n; `self_index`: `[n]`, or None where the nodes are the first n rows.
+        sum to n; `self_index`: `[n]`, or None where the nodes are the first n rows. What is to be
+        added to rows `[m, K, width]`: `bias` `[b, width]` and `bias_index` `[m]`, or None where
+        row i has bias i.
 
     Output shape:
         `[n, K, units]`.
@@ -90,6 +94,8 @@ class SageLayer(keras.layers.Layer):
         rows_shape: Shape,
         child_index_shape: tuple[Shape, ...],
         self_index_shape: Shape | None = None,
+        bias_shape: Shape | None = None,
+        bias_index_shape: Shape | None = None,
     ) -> None:
         """Creates W as `[K, own width + aggregated width, units]`."""
         self.own_width = rows_shape[-1]
@@ -107,16 +113,39 @@ class SageLayer(keras.layers.Layer):
         rows: Rows,
         child_index: tuple[tf.Tensor, ...],
         self_index: tf.Tensor | None = None,
+        bias: tf.Tensor | None = None,
+        bias_index: tf.Tensor | None = None,
     ) -> tf.Tensor:
         """Aggregates the children and applies W and sigma."""
+        if isinstance(self.aggregate, MeanAggregator):
+            if isinstance(rows, tf.SparseTensor) or self.project_first:
+                return self.activate(self._mean_of_projected(rows, child_index, self_index))
+            if self_index is None:
+                self_index = tf.range(_count(child_index))
+            joined = _self_beside_mean(rows, self_index, child_index)
+            if bias is not None:
+                # The mean is linear: the bias takes the same way beside the rows, and is never
+                # spread over all of them.
+                if bias_index is not None:
+                    self_index = tf.gather(bias_index, self_index)
+                    child_index = tuple(tf.gather(bias_index, index) for index in child_index)
+                added = _self_beside_mean(bias, self_index, child_index)
+                joined += tf.expand_dims(tf.cast(added, joined.dtype), 1)
+            return self.activate(parallel_matmul(joined, self.kernel))
+        if bias is not None:
+            of_rows = bias if bias_index is None else gather_rows(bias, bias_index)
+            rows += tf.expand_dims(tf.cast(of_rows[: tf.shape(rows)[0]], rows.dtype), 1)
         if self_index is None:
             return self.combine(*_parted(rows, child_index))
         own_kernel, child_kernel = self.split_kernel()
-        own = self._project_own(rows, self_index, own_kernel)
-        return self._add_children(own, rows, child_index, child_kernel)
+        if isinstance(rows, tf.SparseTensor):
+            own = gather_rows(parallel_matmul(rows, own_kernel), self_index)
+        else:
+            own = parallel_matmul(gather_rows(rows, self_index), own_kernel)
+        return self._with_children(own, rows, child_index, child_kernel)
 
     def combine(
-        self, own_rows: tf.Tensor, rows: Rows, child_index: tuple[tf.Tensor, ...]
+        self, own_rows: tf.Tensor, rows: tf.Tensor, child_index: tuple[tf.Tensor, ...]
     ) -> tf.Tensor:
         """The same where the nodes' own rows are apart from those that children are read from.
 
@@ -130,24 +159,35 @@ class SageLayer(keras.layers.Layer):
             tf.cast(values, self.compute_dtype) for values in (*self.split_kernel(), own_rows, rows)
         )
         own = parallel_matmul(own_rows, own_kernel)
-        return self._add_children(own, rows, child_index, child_kernel)
+        return self._with_children(own, rows, child_index, child_kernel)
 
-    def _add_children(
+    def _with_children(
         self,
         own: tf.Tensor,
         rows: Rows,
         child_index: tuple[tf.Tensor, ...],
         child_kernel: tf.Tensor,
     ) -> tf.Tensor:
-        sparse = isinstance(rows, tf.SparseTensor)
-        if isinstance(self.aggregate, MeanAggregator) and (sparse or self.project_first):
-            # The mean is linear: W applied to each row before averaging gives the same.
-            projected = parallel_matmul(rows, child_kernel)
-            children = _joined([gather_mean(projected, index) for index in child_index])
-        else:
-            aggregated = _joined([self.aggregate(rows, index) for index in child_index])
-            children = parallel_matmul(aggregated, child_kernel)
-        return self.activate(own + children)
+        aggregated = [self.aggregate(rows, index) for index in child_index]
+        joined = aggregated[0] if len(aggregated) == 1 else tf.concat(aggregated, axis=0)
+        return self.activate(own + parallel_matmul(joined, child_kernel))
+
+    def _mean_of_projected(
+        self, rows: Rows, child_index: tuple[tf.Tensor, ...], self_index: tf.Tensor
+    ) -> tf.Tensor:
+        """The mean is linear: W applied to each row before averaging gives the same."""
+        own_kernel, child_kernel = self.split_kernel()
+        # Rows behind the last node are children only.
+        nodes = rows
+        if not isinstance(rows, tf.SparseTensor):
+            nodes = rows[: tf.reduce_max(self_index) + 1]
+        own = parallel_matmul(nodes, own_kernel)
+        behind = tf.shape(own)[0]
+        return gather_self_and_mean(
+            tf.concat([own, parallel_matmul(rows, child_kernel)], axis=0),
+            self_index,
+            tuple(index + tf.cast(behind, index.dtype) for index in child_index),
+        )
 
     def split_kernel(self) -> tuple[tf.Tensor, tf.Tensor]:
         """W's parts for the node itself and for its aggregated children."""
@@ -158,22 +198,13 @@ class SageLayer(keras.layers.Layer):
         """sigma."""
         return keras.activations.get(self.activation)(outputs)
 
-    def _project_own(self, rows: Rows, self_index: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
-        """The product of W's upper part with the nodes' own rows."""
-        if isinstance(rows, tf.SparseTensor):
-            return gather_rows(parallel_matmul(rows, kernel), self_index)
-        if self.project_first:
-            # A node that stands in several trees is multiplied once; rows behind the last node
-            # are children only.
-            nodes = rows[: tf.reduce_max(self_index) + 1]
-            return gather_rows(parallel_matmul(nodes, kernel), self_index)
-        return parallel_matmul(gather_rows(rows, self_index), kernel)
-
     def compute_output_shape(
         self,
         rows_shape: Shape,
         child_index_shape: tuple[Shape, ...],
         self_index_shape: Shape | None = None,
+        bias_shape: Shape | None = None,
+        bias_index_shape: Shape | None = None,
     ) -> Shape:
         """`[n, K, units]`."""
         counts = [shape[0] for shape in child_index_shape]
@@ -209,12 +240,21 @@ def _parted(
         nodes = tf.shape(index)[0]
         own, behind = tf.split(rows, [nodes, tf.shape(rows)[0] - nodes])
         return own, behind, (index - tf.cast(nodes, index.dtype),)
-    nodes = tf.add_n([tf.shape(index)[0] for index in child_index])
-    return rows[:nodes], rows, child_index
+    return rows[: _count(child_index)], rows, child_index
 
 
-def _joined(parts: list[tf.Tensor]) -> tf.Tensor:
-    return parts[0] if len(parts) == 1 else tf.concat(parts, axis=0)
+def _count(child_index: tuple[tf.Tensor, ...]) -> tf.Tensor:
+    return tf.add_n([tf.shape(index)[0] for index in child_index])
+
+
+def _self_beside_mean(
+    rows: tf.Tensor, self_index: tf.Tensor, child_index: tuple[tf.Tensor, ...]
+) -> tf.Tensor:
+    """[h || mean of the children]: `[n, 2 width]`, or `[n, K, 2 width]` of `[m, K, width]`."""
+    both = gather_self_and_mean(rows, self_index, child_index, beside=True)
+    if rows.shape.rank == 3:
+        both = both if rows.shape[1] == 1 else tf.transpose(both, [0, 2, 1, 3])
+    return tf.reshape(both, [-1, *rows.shape[1:-1], 2 * rows.shape[-1]])
 
 
 @keras.saving.register_keras_serializable("cade_tf")
@@ -294,12 +334,14 @@ class SAGB(keras.layers.Layer):
         inputs = TreeInputs(*inputs)
         hidden = self.rounds[0](inputs.features, inputs.child_index, inputs.self_index)
         for level in range(1, self.depth):
-            if inputs.bias is not None:
-                # Line 9: the same bias in every hidden layer and every parameter set; the last
-                # layer has none.
-                bias = inputs.bias if level == 1 else inputs.bias[: tf.shape(hidden)[0]]
-                hidden += tf.expand_dims(tf.cast(bias, hidden.dtype), 1)
-            hidden = self.rounds[level](hidden, inputs.child_positions[: self.depth - level])
+            # Line 9: the same bias in every hidden layer and every parameter set, added as the next
+            # layer reads it; the last layer has none.
+            hidden = self.rounds[level](
+                hidden,
+                inputs.child_positions[: self.depth - level],
+                bias=inputs.bias,
+                bias_index=inputs.bias_index,
+            )
         return hidden
 
     def compute_output_shape(self, inputs_shape: Any) -> Shape:

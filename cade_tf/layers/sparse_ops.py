@@ -63,6 +63,70 @@ def gather_mean(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
     return mean(values)
 
 
+def gather_self_and_mean(
+    values: tf.Tensor, own: tf.Tensor, children: tuple[tf.Tensor, ...], *, beside: bool = False
+) -> tf.Tensor:
+    """`values[own]` and the means over `values[children]`, as one product.
+
+    Args:
+        values: `[m, ...]`.
+        own: Integers `[n]`.
+        children: Integers `[n_l, s_l]`, whose n_l sum to n.
+        beside: Whether both stand beside each other; otherwise they are added.
+
+    Returns:
+        `[n, 2, ...]` or `[n, ...]`.
+    """
+    if not _has_kernel(values.dtype):
+        means = [_segment_mean(values, index) for index in children]
+        both = tf.gather(values, own), tf.concat(means, axis=0)
+        return tf.stack(both, axis=1) if beside else both[0] + both[1]
+    step = 2 if beside else 1
+    count = step * tf.size(own, tf.int64)
+    places, weights = _places_of_self_and_mean(own, children, step, values.dtype)
+
+    @tf.custom_gradient
+    def sums(values: tf.Tensor) -> tuple[tf.Tensor, Any]:
+        def matrix() -> tf.Tensor:
+            return _compressed(places, weights, tf.stack([count, tf.shape(values, tf.int64)[0]]))
+
+        def gradient(upstream: tf.Tensor) -> tf.Tensor:
+            # A SavedModel traces the gradient without telling its shape.
+            flat = tf.reshape(upstream, [count, math.prod(values.shape[1:])])
+            # Made anew, as a SavedModel cannot hold it; a compiled step makes it only once.
+            turned = _transpose(matrix(), upstream.dtype)
+            sums = tf.raw_ops.SparseMatrixMatMul(a=turned, b=flat)
+            return tf.reshape(sums, tf.shape(values))
+
+        product = tf.raw_ops.SparseMatrixMatMul(a=matrix(), b=_flat(values))
+        return tf.reshape(product, [-1, *([2] if beside else []), *values.shape[1:]]), gradient
+
+    return sums(values)
+
+
+def _places_of_self_and_mean(
+    own: tf.Tensor, children: tuple[tf.Tensor, ...], step: int, dtype: tf.DType
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Places `[entries, 2]` of the matrix, row by row, and what stands there.
+
+    The node stands in row `step * i`, its children in the last of its `step` rows.
+    """
+    sizes = [tf.shape(index)[0] for index in children]
+    places, weights = [], []
+    behind = tf.constant(0, tf.int64)
+    for mine, index, size in zip(tf.split(own, sizes), children, sizes, strict=True):
+        first = tf.expand_dims(behind + step * tf.range(tf.cast(size, tf.int64)), 1)
+        rows = tf.concat([first, tf.broadcast_to(first + (step - 1), tf.shape(index))], axis=1)
+        columns = tf.concat([tf.expand_dims(mine, 1), tf.cast(index, mine.dtype)], axis=1)
+        places.append(
+            tf.stack([tf.reshape(rows, [-1]), tf.cast(tf.reshape(columns, [-1]), tf.int64)], axis=1)
+        )
+        share = tf.fill(tf.shape(index), 1.0 / tf.cast(tf.shape(index)[1], dtype))
+        weights.append(tf.reshape(tf.concat([tf.ones([size, 1], dtype), share], axis=1), [-1]))
+        behind += step * tf.cast(size, tf.int64)
+    return tf.concat(places, axis=0), tf.concat(weights, axis=0)
+
+
 def sparse_matmul(rows: Rows, kernel: tf.Tensor) -> tf.Tensor:
     """Product of a `tf.SparseTensor` without gradient and a dense matrix with one."""
     if not _has_kernel(kernel.dtype):

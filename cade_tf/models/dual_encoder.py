@@ -134,7 +134,7 @@ class DualEncoder(keras.Model):
         if self.built:
             return
         levels = tuple((None, fanout) for fanout in self.fanouts)
-        self.sagb.build(TreeInputs((None, self.feature_width), (None,), levels, levels[:-1], None))
+        self.sagb.build(TreeInputs((None, self.feature_width), (None,), levels, levels[:-1]))
         if self.bias is not None:
             self.bias.build((None,))
         if self.attention is not None:
@@ -182,6 +182,7 @@ class DualEncoder(keras.Model):
         sizes = [tf.size(n) for n in nodes]
         features, index = self.features_of(graph, tf.concat(nodes, 0))
         self_index, *child_index = tf.split(index, sizes)
+        bias, bias_index = self.bias_of(graph, trees.nodes)
         return self(
             TreeInputs(
                 features,
@@ -191,7 +192,8 @@ class DualEncoder(keras.Model):
                     for flat, fanout in zip(child_index, self.fanouts, strict=True)
                 ),
                 trees.child_positions,
-                self.bias_of(graph, trees.nodes),
+                bias,
+                bias_index,
             )
         )
 
@@ -206,14 +208,18 @@ class DualEncoder(keras.Model):
         distinct, index = tf.unique(nodes)
         return graph.features.lookup(distinct), index
 
-    def bias_of(self, graph: GraphTables, nodes: tf.Tensor) -> tf.Tensor | None:
-        """Global bias of nodes, `[nodes, dim]`; None for a model without."""
+    def bias_of(
+        self, graph: GraphTables, nodes: tf.Tensor
+    ) -> tuple[tf.Tensor | None, tf.Tensor | None]:
+        """Rows of the global bias and which of them each node has; None for a model without.
+
+        Distinct rows travel and are updated once, however often a node stands in the trees.
+        """
         if self.bias is None:
-            return None
-        # Distinct rows travel and are updated once, however often a node stands in the trees.
+            return None, None
         distinct, position = tf.unique(nodes)
         rows = distinct if graph.bias_rows is None else graph.bias_rows.lookup(distinct)
-        return gather_rows(self.bias(rows), position)
+        return self.bias(rows), position
 
     # --- from candidates to embeddings -------------------------------------------------------
 

@@ -36,7 +36,8 @@ def tree(bias=True):
         tf.constant([0, 1, 2, 3, 4]),
         (tf.constant([[2, 3], [3, 4]]), tf.constant([[5, 0, 1], [1, 2, 5], [0, 0, 3]])),
         (tf.constant([[2, 3], [3, 4]]),),
-        rows(5, DIM) if bias else None,
+        rows(3, DIM) if bias else None,
+        tf.constant([2, 0, 1, 2, 0]) if bias else None,
     )
 
 
@@ -200,3 +201,12 @@ def test_a_saved_model_computes_the_same(name, tmp_path):
 def test_an_encoder_without_bias_takes_none_for_it():
     sagb = SAGB(DIM)
     assert sagb(tree(bias=False)).shape == (2, 1, DIM)
+
+
+@pytest.mark.parametrize("aggregator", ["mean", "pool", "lstm"])
+def test_rows_of_the_bias_may_be_shared(aggregator):
+    sagb = SAGB(DIM, aggregator=aggregator, parameter_sets=K)
+    shared = tree()
+    spread = shared._replace(bias=tf.gather(shared.bias, shared.bias_index), bias_index=None)
+    np.testing.assert_allclose(sagb(shared), sagb(spread), rtol=1e-5, atol=1e-6)
+    assert np.abs(sagb(shared) - sagb(tree(bias=False))).max() > 0.01

@@ -10,6 +10,7 @@ from cade_tf.errors import InputError
 from cade_tf.layers.aggregators import gather_mean, make_aggregator
 from cade_tf.layers.parallel_dense import ParallelDense
 from cade_tf.layers.sagb import SAGB, SageLayer, TreeInputs
+from cade_tf.layers.sparse_ops import gather_self_and_mean
 from cade_tf.sampling import random
 from cade_tf.sampling.neighborhood import sample_neighborhood
 from tests import engine, oracle
@@ -128,6 +129,34 @@ def test_the_lstm_depends_on_the_order_of_children_and_the_others_do_not():
         np.testing.assert_allclose(layer(values, there), layer(values, back), rtol=1e-5)
     lstm = make_aggregator("lstm")
     assert np.abs(lstm(values, there) - lstm(values, back)).max() > 1e-3
+
+
+@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("shape", [(5, 4), (5, 2, 3)])
+def test_self_and_mean_and_their_gradient_are_those_of_plain_gathers(shape, beside):
+    values = tf.constant(np.random.default_rng(0).normal(size=shape))
+    own = tf.constant([3, 0, 3])
+    children = (tf.constant([[0, 4], [4, 4]]), tf.constant([[1, 2, 0]]))
+
+    def plain(values):
+        means = [tf.reduce_mean(tf.gather(values, index), axis=1) for index in children]
+        both = [tf.gather(values, own), tf.concat(means, axis=0)]
+        return tf.stack(both, axis=1) if beside else both[0] + both[1]
+
+    def scored(function):
+        with tf.GradientTape() as tape:
+            tape.watch(values)
+            outputs = function(values)
+            weights = tf.range(tf.size(outputs), dtype=tf.float64)
+            score = tf.reduce_sum(weights * tf.reshape(outputs, [-1]))
+        return outputs, tape.gradient(score, values)
+
+    expected = scored(plain)
+    got = scored(lambda values: gather_self_and_mean(values, own, children, beside=beside))
+    half = gather_self_and_mean(tf.cast(values, tf.bfloat16), own, children, beside=beside)
+    np.testing.assert_allclose(tf.cast(half, tf.float64), expected[0], atol=0.05)
+    for mine, theirs in zip(got, expected, strict=True):
+        np.testing.assert_allclose(mine, tf.convert_to_tensor(theirs), rtol=1e-6)
 
 
 def test_gather_mean_of_many_axes():
