@@ -166,7 +166,7 @@ def train(
     optimizer = keras.optimizers.Adam(learning_rate, epsilon=1e-8)
     optimizer.build(encoder.trainable_variables)
 
-    @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.int64)])
+    @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.int64)], autograph=False)
     def step(triplets: Any) -> tuple[Any, Any, Any]:
         with tf.GradientTape() as tape:
             mean, variance = encoder(features)

@@ -173,7 +173,7 @@ def bare_products(found: list[Product]) -> Callable[[], object]:
         for p in found
     ]
 
-    @tf.function
+    @tf.function(autograph=False)
     def run() -> list[tf.Tensor]:
         results = []
         for left, right, gradient, gradients in factors:

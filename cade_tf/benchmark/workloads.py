@@ -71,7 +71,7 @@ def walks(options: BenchOptions) -> Iterator[Measurement]:
     graph = loading.load(config)
     tables = make_graph_tables(graph, np.zeros((graph.num_nodes, 1), np.float32))
 
-    @tf.function
+    @tf.function(autograph=False)
     def run(number: tf.Tensor) -> tf.Tensor:
         starts = tf.range(graph.num_nodes, dtype=tf.int64)
         key = random.make_key(config.seed, random.Stream.WALK, number)

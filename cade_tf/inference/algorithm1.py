@@ -98,7 +98,7 @@ def attend_batch(
     returns the distinct nodes, their sums and how many contexts they are of.
     """
 
-    @tf.function(reduce_retracing=True)
+    @tf.function(reduce_retracing=True, autograph=False)
     def attend(
         first: tf.Tensor,
         last: tf.Tensor,

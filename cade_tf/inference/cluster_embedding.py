@@ -52,7 +52,7 @@ def embed_by_calls(
     attend = attend_batch(model, graph, walk_length, seed)
     parts = list(totals.variables)
 
-    @tf.function(reduce_retracing=True)
+    @tf.function(reduce_retracing=True, autograph=False)
     def add(first: tf.Tensor, last: tf.Tensor, number: tf.Tensor) -> tf.Tensor:
         key = random.make_key(seed, random.Stream.EMBEDDING_NEIGHBOR, number)
         nodes, sums, counts = attend(first, last, number, key, tf.zeros([0, 1, 1]), False)

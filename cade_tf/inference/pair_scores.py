@@ -53,7 +53,7 @@ def dual_affinities(
     if WholePass.memory(model, graph.num_nodes) <= WHOLE_PASS_BYTES:
         whole = WholePass(model, tables)
 
-    @tf.function(reduce_retracing=True)
+    @tf.function(reduce_retracing=True, autograph=False)
     def affinities(encoded: tf.Tensor, ends: tf.Tensor, draw: tf.Tensor) -> tf.Tensor:
         if whole is None:
             pair = embed_pairs(model, tables, ends[:, 0], ends[:, 1], draw)

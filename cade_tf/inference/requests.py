@@ -37,7 +37,7 @@ def request_function(
         return work(guarded(bound.arguments, shapes))
 
     function.__signature__ = signature  # type: ignore[attr-defined]
-    return tf.function(function, input_signature=specs)
+    return tf.function(function, input_signature=specs, autograph=False)
 
 
 def require(condition: tf.Tensor, message: str, *received: tf.Tensor) -> Any:

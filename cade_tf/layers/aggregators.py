@@ -174,7 +174,7 @@ class LSTMAggregator(Aggregator):
         return {**super().get_config(), "units": self.units}
 
 
-@tf.function
+@tf.function(autograph=False)
 def _lstm_step(
     inputs: tf.Tensor, rows: tf.Tensor, state: tf.Tensor, memory: tf.Tensor, kernel: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:

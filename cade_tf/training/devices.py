@@ -83,7 +83,7 @@ def all_equal(strategy: tf.distribute.Strategy, number: int) -> bool:
     if strategy.num_replicas_in_sync == 1:
         return True
 
-    @tf.function
+    @tf.function(autograph=False)
     def sums() -> tf.Tensor:
         value = tf.constant(float(number), tf.float64)
         context = tf.distribute.get_replica_context()

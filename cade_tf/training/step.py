@@ -197,6 +197,8 @@ class TrainingStep(tf.Module):
             self._fault.assign(tf.cast(tf.argmin(tf.cast(checks, tf.int32)), tf.int32))
         return fine, metrics
 
+    # Nothing in here branches on a tensor, and converting it takes longer than tracing it.
+    @tf.autograph.experimental.do_not_convert
     def _backward(self, number: tf.Tensor) -> _Outcome:
         """Gradients of the step, the same on every replica."""
         options, context = self.options, tf.distribute.get_replica_context()
@@ -259,6 +261,7 @@ class TrainingStep(tf.Module):
             count=count,
         )
 
+    @tf.autograph.experimental.do_not_convert
     def _update(self, summed: gradients.Gradients, number: tf.Tensor) -> None:
         rate = schedules.learning_rate(self.options, number, self.last)
         self.optimizer.apply(summed.dense, learning_rate=rate, step=number + 1)
