@@ -112,30 +112,31 @@ def _first_round(model: DualEncoder, layer: SageLayer, sizes: BatchSizes) -> Ite
         yield Product(sizes.nodes, width, columns, gradients=1)
         yield Product(sizes.rows, width, columns, gradients=1)
         return
-    yield Product(instances, width, columns, gradients=1)
     aggregate = layer.aggregate
     if isinstance(aggregate, MaxPoolAggregator | LSTMAggregator):
+        yield Product(instances, width, columns, gradients=1)
         inputs = model.parameter_sets * aggregate.dense.units
         yield Product(sizes.rows, width, inputs, gradients=1)
         yield from _recurrent(model, layer, sizes.levels)
         yield Product(instances, aggregate.units, model.dim, model.parameter_sets)
     else:
-        yield Product(instances, width, columns, gradients=1)
+        # A node and the mean of its children stand beside each other.
+        yield Product(instances, 2 * width, columns, gradients=1)
 
 
 def _next_round(model: DualEncoder, layer: SageLayer, levels: tuple[int, ...]) -> Iterator[Product]:
     """Hidden vectors of `levels` go in, those of all but the last come out."""
     sets, dim, nodes = model.parameter_sets, model.dim, sum(levels[:-1])
-    yield Product(nodes, dim, dim, sets)
     aggregate = layer.aggregate
     if isinstance(aggregate, MaxPoolAggregator | LSTMAggregator):
+        yield Product(nodes, dim, dim, sets)
         # The children of a single level stand behind it; those of several are among all rows.
         rows = levels[-1] if len(levels) == 2 else sum(levels)
         yield Product(rows, dim, aggregate.dense.units, sets)
         yield from _recurrent(model, layer, levels[:-1])
         yield Product(nodes, aggregate.units, dim, sets)
     else:
-        yield Product(nodes, dim, dim, sets)
+        yield Product(nodes, 2 * dim, dim, sets)
 
 
 def _recurrent(model: DualEncoder, layer: SageLayer, levels: tuple[int, ...]) -> Iterator[Product]:
