@@ -71,9 +71,14 @@ def test_embedding_is_measured_sampled_and_full(here, monkeypatch):
 
 
 def test_ours_is_measured_as_the_peer_measures_itself():
-    for job, _ in peers.KINDS.values():
-        (one,) = run_here(job, QUICK.replace(fanouts=(2,)))
-        assert one.name.endswith("/ours")
+    found = {
+        kind: [one.name for one in run_here(job, QUICK.replace(fanouts=(2,)))]
+        for kind, (job, _) in peers.KINDS.items()
+    }
+    assert found == {
+        "train": ["peer/train/ours"],
+        "embed": ["peer/embed/ours", "peer/embed/ours_first_call"],
+    }
 
 
 def test_every_model_is_measured_with_every_aggregator():
