@@ -53,6 +53,8 @@ def read(folder: Path) -> dict[str, Any]:
         raise InputError(str(path), "a report's results", "no such file", "Run it first.") from None
     except ValueError as error:
         raise InputError(str(path), "JSON", error, "Restore it from the repository.") from None
+    if not isinstance(results, dict) or "entries" not in results:
+        raise InputError(str(path), "a report's entries", "none", "Restore it from the repository.")
     return results
 
 

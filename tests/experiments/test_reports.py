@@ -76,9 +76,10 @@ def test_a_report_that_cannot_be_extended_is_said(tmp_path, monkeypatch, capsys)
     flags = ["reproduce", "digits", "--extend", f"--recipes={ROOT / 'flags'}"]
     assert app.main(flags) != 0
     assert "results.json" in capsys.readouterr().err
-    (tmp_path / "results.json").write_text("{")
-    with pytest.raises(InputError, match="JSON"):
-        report.read(tmp_path)
+    for text, missing in (("{", "JSON"), ("[]", "entries"), ("{}", "entries")):
+        (tmp_path / "results.json").write_text(text)
+        with pytest.raises(InputError, match=missing):
+            report.read(tmp_path)
     assert app.main([*flags, "--fresh"]) != 0
     assert "extend" in capsys.readouterr().err
 
