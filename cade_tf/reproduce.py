@@ -13,7 +13,7 @@ from cade_tf.options import Options, option
 ROOT = Path(__file__).resolve().parent.parent
 README = "readme"
 USAGE = (
-    "cade reproduce table1|table2|table3|sampling|dimensions|k|ablation|digits\n"
+    "cade reproduce table1|table2|table3|sampling|dimensions|k|ablation|attention|digits\n"
     "                      [--quick] [--splits=N]\n"
     "       cade reproduce readme"
 )

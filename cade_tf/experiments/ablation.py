@@ -58,4 +58,5 @@ def ablation() -> Experiment:
         for title, (methods, changes) in _VARIANTS.items()
         for method in methods
     )
-    return Experiment("ablation", "The recipe, one thing changed at a time", 1, entries, bars=True)
+    title = "The recipe, one thing changed at a time"
+    return Experiment("ablation", title, 1, entries, bars="logreg")

@@ -24,6 +24,7 @@ from cade_tf.graph.link_splits import hidden_edges
 from cade_tf.graph.splits import node_split
 
 CLASSIFICATION, LINKS = "classification", "links"
+FLATNESS_PAIRS = 1024
 
 
 @dataclasses.dataclass(frozen=True)
@@ -199,6 +200,10 @@ def _link_scores(cell: Cell, graph: Graph) -> tuple[Embedded, dict[str, dict[str
     if embedded.score_pairs is not None:
         auc, ap = links.score_function(embedded.score_pairs, split, validating=cell.validating)
         scores["dual"] = {"auc": auc, "ap": ap}
+    edges = split.validation_edges if cell.validating else split.test_edges
+    flatness = embedded.flatness(edges[:FLATNESS_PAIRS])
+    if flatness is not None:
+        scores["attention"] = {"flatness": flatness}
     return embedded, scores
 
 

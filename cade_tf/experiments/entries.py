@@ -72,7 +72,7 @@ class Experiment:
         entries: All its numbers.
         axis: Label of the horizontal axis of its plots; None for no such plots.
         timed: Whether the report shows training time.
-        bars: Whether rows are drawn as bars.
+        bars: Probe or protocol whose scores are drawn as bars; None for no such plots.
     """
 
     name: str
@@ -81,4 +81,4 @@ class Experiment:
     entries: tuple[Entry, ...]
     axis: str | None = None
     timed: bool = False
-    bars: bool = False
+    bars: str | None = None

@@ -52,12 +52,14 @@ class Embedded:
         training_seconds: Time of training alone.
         details: Anything a report should keep: metrics, warnings.
         score_pairs: From positions [pairs, 2] to scores of the method's own, where it has some.
+        flatness: From positions [pairs, 2] to how flat its attention is, where it has one.
     """
 
     embeddings: Features
     training_seconds: float = 0.0
     details: dict[str, Any] = dataclasses.field(default_factory=dict)
     score_pairs: Callable[[np.ndarray], np.ndarray] | None = None
+    flatness: Callable[[np.ndarray], float | None] = lambda pairs: None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,7 +127,7 @@ def _graph2gauss(graph: Graph, seen: np.ndarray, config: Config) -> Embedded:
 
 def _engine(**changes: Any) -> Callable[[Graph, np.ndarray, Config], Embedded]:
     def embed(graph: Graph, seen: np.ndarray, config: Config) -> Embedded:
-        from cade_tf.inference.pair_scores import dual_affinities
+        from cade_tf.inference.pair_scores import attention_flatness, dual_affinities
         from cade_tf.training.forgetting import forget_models
         from cade_tf.training.trainer import train
 
@@ -150,8 +152,11 @@ def _engine(**changes: Any) -> Callable[[Graph, np.ndarray, Config], Embedded]:
                 progress=False,
             )
 
+        def flatness(pairs: np.ndarray) -> float | None:
+            return attention_flatness(trained.encoder, graph, pairs, seed=config.seed)
+
         embeddings = trained.embed(graph, progress=False)
-        return Embedded(embeddings, trained.seconds, details, score_pairs)
+        return Embedded(embeddings, trained.seconds, details, score_pairs, flatness)
 
     return embed
 

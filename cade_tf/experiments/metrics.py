@@ -19,6 +19,9 @@ METRICS = {
         ("l1_logreg", "auc", "AUC, absolute difference and `logreg`"),
         ("dot", "auc", "AUC, plain dot product"),
         ("dual", "auc", "AUC, product of a pair's own dual representations"),
+        ("attention", "flatness", "Entropy of the attention of linked nodes, % of a flat one's"),
     ),
 }
 MAIN = 2
+UNRANKED = ("flatness",)
+"""Metrics of which neither more nor less is better."""

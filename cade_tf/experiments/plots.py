@@ -22,7 +22,7 @@ def draw(results: dict[str, Any], folder: Path) -> list[Path]:
         InputError: matplotlib is missing.
     """
     if results["bars"]:
-        return _draw_bars(results, folder)
+        return _draw_bars(results, results["bars"], folder)
     entries = [e for e in results["entries"] if "scores" in e and e["x"] is not None]
     if results["axis"] is None:
         return []
@@ -54,15 +54,15 @@ def draw(results: dict[str, Any], folder: Path) -> list[Path]:
     return written
 
 
-def _draw_bars(results: dict[str, Any], folder: Path) -> list[Path]:
-    """The first main score of every row, a picture for each data set."""
+def _draw_bars(results: dict[str, Any], probe: str, folder: Path) -> list[Path]:
+    """A score of every row, a picture for each data set."""
     from cade_tf.evaluation.pictures import require_matplotlib, save_figure
 
     written = []
     scored = [entry for entry in results["entries"] if "scores" in entry]
     for dataset in dict.fromkeys(entry["dataset"] for entry in scored):
         mine = [entry for entry in scored if entry["dataset"] == dataset]
-        probe, metric, title = METRICS[mine[0]["task"]][0]
+        metric, title = next(names for of, *names in METRICS[mine[0]["task"]] if of == probe)
         found = [entry["scores"][probe][metric] for entry in mine]
         means = [100 * score["mean"] for score in found]
         figure = require_matplotlib().Figure(figsize=(7.6, 0.9 + 0.26 * len(mine)))

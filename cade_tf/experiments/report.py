@@ -7,7 +7,7 @@ from typing import Any
 from cade_tf.config import Config
 from cade_tf.errors import InputError
 from cade_tf.experiments import plots
-from cade_tf.experiments.metrics import MAIN, METRICS
+from cade_tf.experiments.metrics import MAIN, METRICS, UNRANKED
 from cade_tf.experiments.single_run import write_json
 from cade_tf.experiments.statistics import paired_test
 from cade_tf.files import atomic_write
@@ -133,7 +133,7 @@ def score_table(results: dict[str, Any], task: str, probe: str, metric: str) -> 
     def shown(entry: dict[str, Any]) -> str:
         score = entry["scores"][probe][metric]
         text = f"{100 * score['mean']:.1f}"
-        if score["mean"] == best[entry["column"]]:
+        if score["mean"] == best[entry["column"]] and metric not in UNRANKED:
             text = f"**{text}**"
         if score["std"] is not None:
             text += f" ± {100 * score['std']:.1f}"

@@ -222,6 +222,7 @@ def _gathered(entry: Entry, results: list[dict[str, Any]], reason: str | None) -
             for metric in metrics
         }
         for probe, metrics in results[0]["scores"].items()
+        if all(probe in result["scores"] for result in results)
     }
     return described | {
         "task": results[0]["task"],

@@ -8,6 +8,7 @@ from cade_tf.config import AGGREGATORS
 from cade_tf.errors import InputError
 from cade_tf.experiments import paper
 from cade_tf.experiments.ablation import ablation
+from cade_tf.experiments.attention import attention
 from cade_tf.experiments.cells import CLASSIFICATION, LINKS
 from cade_tf.experiments.entries import EITHER, PAPER_EQUATIONS, TITLES, Entry, Experiment
 from cade_tf.experiments.methods import METHODS
@@ -208,6 +209,7 @@ _MAKERS: dict[str, Callable[[], Experiment]] = {
     "dimensions": _dimensions,
     "k": _study_of_k,
     "ablation": ablation,
+    "attention": attention,
     "digits": lambda: _table1(
         "digits", "The form of Table 1 on the data that come with cade_tf", ("digits",), 0.3
     ),

@@ -1,4 +1,6 @@
-"""Scores of pairs by their own dual representations, z_{v|u} . z_{u|v}."""
+"""Scores of pairs by their own dual representations, z_{v|u} . z_{u|v}, and how sharp they are."""
+
+import math
 
 import numpy as np
 import tensorflow as tf
@@ -9,6 +11,7 @@ from cade_tf.inference.algorithm1 import WHOLE_PASS_BYTES
 from cade_tf.inference.encoder import Encoder
 from cade_tf.inference.on_demand import embed_pairs, neighbor_key
 from cade_tf.inference.whole_pass import WholePass
+from cade_tf.layers.bi_attention import entropy
 
 BATCH_PAIRS = 4096
 
@@ -73,3 +76,28 @@ def dual_affinities(
                 total[part] += affinities(encoded, ends, draw).numpy()
                 bar.advance(len(ends))
     return total / draws
+
+
+def attention_flatness(
+    encoder: Encoder, graph: Graph, pairs: np.ndarray, *, seed: int = 0
+) -> float | None:
+    """Mean entropy of the attention of pairs, as a share of the greatest there can be.
+
+    At 1 all K x K candidates count alike and the attention does nothing; at 0 one of them is
+    chosen.
+
+    Args:
+        encoder: A trained encoder.
+        graph: The graph.
+        pairs: Integers [pairs, 2], positions of nodes.
+        seed: Seed of the neighbourhoods.
+
+    Returns:
+        A number between 0 and 1; None for a model with a single candidate.
+    """
+    model = encoder.model
+    if model.attention is None or model.k == 1:
+        return None
+    ends = tf.constant(pairs, tf.int64)
+    pair = embed_pairs(model, encoder.tables(graph), ends[:, 0], ends[:, 1], seed)
+    return float(tf.reduce_mean(entropy(pair.attention))) / (2 * math.log(model.k))

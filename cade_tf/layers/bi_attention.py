@@ -245,6 +245,11 @@ def weighted_sum(weights: tf.Tensor, candidates: tf.Tensor) -> tf.Tensor:
     return tf.einsum("...k,...kd->...d", weights, candidates)
 
 
+def entropy(attention: tf.Tensor) -> tf.Tensor:
+    """Entropy of `[..., K, K]` matrices, in nats: 2 log K where all candidates count alike."""
+    return -tf.reduce_sum(tf.math.xlogy(attention, attention), axis=[-2, -1])
+
+
 def affinities(nodes: tf.Tensor, negatives: tf.Tensor) -> tf.Tensor:
     """Dot products of nodes with their negatives, `[pairs, negatives]`.
 

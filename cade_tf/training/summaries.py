@@ -14,6 +14,7 @@ from cade_tf.config import (
     SplitOptions,
     TrainingOptions,
 )
+from cade_tf.layers.bi_attention import entropy
 from cade_tf.training.checkpoints import writing_to
 from cade_tf.training.metrics import rank_me
 from cade_tf.training.step import TrainingStep
@@ -127,8 +128,7 @@ def _weights(step: TrainingStep) -> None:
 
 def _attention(attention: tf.Tensor) -> None:
     """The K x K matrices of a batch: their entries, their mean, how sharp they are."""
-    entropy = -tf.reduce_sum(tf.math.xlogy(attention, attention), axis=[-2, -1])
-    tf.summary.scalar("attention/entropy", tf.reduce_mean(entropy))
+    tf.summary.scalar("attention/entropy", tf.reduce_mean(entropy(attention)))
     tf.summary.histogram("attention/weights", attention)
     mean = tf.reduce_mean(attention, axis=0).numpy()
     tf.summary.image("attention/mean", _picture(mean)[None])

@@ -92,6 +92,18 @@ def test_means_and_spreads_are_over_splits(tmp_path):
     assert len(set(score["values"])) == 2
 
 
+def test_a_score_that_a_cell_of_an_older_version_lacks_is_not_averaged(tmp_path):
+    experiment = tables.experiment_of("digits")
+    first = runner.run(experiment, settings(tmp_path, methods=UNTRAINED[:1]))
+    (path,) = (tmp_path / "cells").glob("*-1-*.json")
+    cell = json.loads(path.read_text())
+    del cell["scores"]["kmeans"]
+    path.write_text(json.dumps(cell))
+    second = runner.run(experiment, settings(tmp_path, methods=UNTRAINED[:1]))
+    before, after = (set(results["entries"][0]["scores"]) for results in (first, second))
+    assert before - after == {"kmeans"}
+
+
 def test_a_stopped_experiment_is_reported_as_far_as_it_went(tmp_path):
     experiment = tables.experiment_of("digits")
     runner.run(experiment, settings(tmp_path, methods=UNTRAINED[:1], splits=1))
@@ -191,7 +203,7 @@ def fake_results(**changes):
         "experiment": "table1",
         "title": "Table 1",
         "axis": "unseen nodes, %",
-        "bars": False,
+        "bars": None,
         "timed": False,
         "quick": False,
         "validating": False,
@@ -211,6 +223,13 @@ def test_tables_show_ours_beside_the_papers_and_mark_the_best():
     assert "| GraphSAGE | 81.0 ± 1.0 [81.32] |" in table
     assert "| CADE-MS | **84.0** ± 1.0 [83.40] |" in table
     assert report.score_table(fake_results(), "links", "paper", "auc") == ""
+
+
+def test_what_is_neither_better_nor_worse_has_no_best():
+    results = fake_results()
+    results["entries"][0]["scores"]["attention"] = {"flatness": runner.summary([0.5])}
+    table = report.score_table(results, "classification", "attention", "flatness")
+    assert "| GraphSAGE | 50.0 " in table
 
 
 def test_the_report_holds_tests_recipes_times_and_plots(tmp_path):
@@ -234,7 +253,7 @@ def test_notes_stay_and_stand_in_the_report(tmp_path):
 
 
 def test_an_ablation_is_drawn_as_bars_and_compared_with_its_recipe(tmp_path):
-    path = report.write(fake_results(axis=None, bars=True), tmp_path / "new")
+    path = report.write(fake_results(axis=None, bars="logreg"), tmp_path / "new")
     text = path.read_text()
     assert "## Against the recipe, paired by split" in text
     assert {file.name for file in path.parent.iterdir()} == {

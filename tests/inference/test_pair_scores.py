@@ -33,3 +33,23 @@ def test_scores_are_means_over_draws_of_the_pair_s_own_product(
             np.dot(*embed_pair(encoder, graph, node, partner, seed=seed).vectors) for seed in (4, 5)
         ]
         assert score == pytest.approx(np.mean(products), abs=1e-5)
+
+
+@pytest.mark.parametrize("model", ["cade_ms", "cade_ma"])
+def test_flatness_is_the_mean_entropy_by_that_of_equal_weights(graph: Graph, model: str) -> None:
+    config = Config(model=model, k=3, dim=4, fanouts=(3, 2), steps=2, batch_size=8)
+    encoder = train(graph, config, progress=False).encoder
+    entropies = []
+    for node, partner in PAIRS:
+        weights = np.ravel(embed_pair(encoder, graph, node, partner, seed=4).attention)
+        entropies.append(-(weights * np.log(weights)).sum())
+    found = pair_scores.attention_flatness(encoder, graph, PAIRS, seed=4)
+    assert found == pytest.approx(np.mean(entropies) / np.log(9), abs=1e-5)
+    assert found < 1.0
+
+
+@pytest.mark.parametrize(("model", "k"), [("graphsage", 3), ("cade_ms", 1)])
+def test_a_single_candidate_has_no_flatness(graph: Graph, model: str, k: int) -> None:
+    config = Config(model=model, k=k, dim=4, fanouts=(3, 2), steps=0)
+    encoder = train(graph, config, progress=False).encoder
+    assert pair_scores.attention_flatness(encoder, graph, PAIRS) is None
