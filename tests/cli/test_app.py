@@ -32,7 +32,7 @@ def run_probe(body, *arguments, **keywords):
         [sys.executable, "-c", code, "probe", *arguments],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
         **keywords,
     )
@@ -172,7 +172,7 @@ def test_a_reader_that_goes_away_is_no_mistake():
             env=buffered,
             stderr=subprocess.PIPE,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         assert (done.returncode, done.stderr) == (0, "")
@@ -188,7 +188,7 @@ def test_every_command_answers_help_and_mistakes_before_tensorflow_is_loaded(nam
         "print(help_code, flag_code, 'tensorflow' in sys.modules)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False
     )
     assert done.stdout.splitlines()[-1:] == ["0 2 False"], done.stderr
     assert app.COMMANDS[name] in done.stdout

@@ -30,7 +30,7 @@ def launch(
     )
 
 
-def wait_for(what: Callable[[], Any], process: subprocess.Popen[str], seconds: float = 150) -> Any:
+def wait_for(what: Callable[[], Any], process: subprocess.Popen[str], seconds: float = 300) -> Any:
     """What a function returns once that is true."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -46,7 +46,7 @@ def test_a_run_survives_the_loss_of_a_worker_a_server_and_the_chief(sharded, tmp
             kill(run_dir, role)
             after = wait_for(lambda low=before: newest(run_dir) > low and newest(run_dir), process)
             assert after > before, role
-        output, _ = process.communicate(timeout=150)
+        output, _ = process.communicate(timeout=300)
     finally:
         process.terminate()
     assert process.returncode == 0, output

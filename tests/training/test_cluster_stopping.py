@@ -47,7 +47,7 @@ def stopped(sharded: Path, tmp_path_factory: pytest.TempPathFactory) -> Stopped:
         wait_for(lambda: newest(run_dir), process)
         listed = json.loads((run_dir / "cluster.json").read_text())
         process.send_signal(signal.SIGTERM)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=300)
     finally:
         process.kill()
     return Stopped(run_dir, process.returncode, output, [entry["pid"] for entry in listed])
@@ -73,7 +73,7 @@ def test_a_run_goes_on_with_another_number_of_servers(sharded, stopped):
     before = saved.get_tensor("bias/.ATTRIBUTES/VARIABLE_VALUE")
     process = launch(sharded, run_dir, workers=1, servers=1, steps=first + MORE, learning_rate=RATE)
     try:
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=300)
     finally:
         process.kill()
     assert process.returncode == 0, output

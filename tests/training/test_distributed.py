@@ -85,7 +85,7 @@ def read(folder, name="output"):
 
 
 def finish(process, folder, name="output"):
-    process.join(240)
+    process.join(300)
     assert process.exitcode == 0, (folder / f"{name}.log").read_text()
     return read(folder, name)
 

@@ -88,7 +88,7 @@ def test_a_signal_saves_the_last_step_and_says_how_to_go_on(number, tmp_path):
     while process.is_alive() and not saved_steps(tmp_path):
         time.sleep(0.02)
     os.kill(process.pid, number)
-    process.join(60)
+    process.join(300)
     assert process.exitcode == 128 + number
     told = (tmp_path / "output.log").read_text()
     assert f"stopped after step {saved_steps(tmp_path)[-1]}, saved in" in told
