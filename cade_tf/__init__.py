@@ -31,7 +31,7 @@ _HOME = {
     "GraphSAGE": "cade_tf.models.graphsage",
     # layers
     "SAGB": "cade_tf.layers.sagb",
-    "SageLayer": "cade_tf.layers.sagb",
+    "SageLayer": "cade_tf.layers.sage_layer",
     "TreeInputs": "cade_tf.layers.sagb",
     "GlobalBias": "cade_tf.layers.global_bias",
     "MeanAggregator": "cade_tf.layers.aggregators",

@@ -20,7 +20,7 @@ from cade_tf.graph import loading
 from cade_tf.layers.bi_attention import DualPair, VectorBiAttention, affinities, attend
 from cade_tf.layers.global_bias import GlobalBias
 from cade_tf.layers.parallel_dense import parallel_matmul
-from cade_tf.layers.sagb import SageLayer
+from cade_tf.layers.sage_layer import SageLayer
 from cade_tf.models.dual_encoder import DualEncoder, PairScores, unit
 from cade_tf.sampling import random
 from cade_tf.sampling.graph_tables import GraphTables

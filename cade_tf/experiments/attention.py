@@ -7,29 +7,34 @@ from cade_tf.experiments.entries import TITLES, Entry, Experiment
 from cade_tf.experiments.methods import METHODS
 
 HIDDEN = 0.1
-_SHARP = {"normalize": "both", "attention_temperature": 0.1}
-_SHARPER = {"normalize": "both", "attention_temperature": 0.03}
+_UNIT = {"normalize": "both"}
+_TANH = {"attention_score": "tanh"}
+
+
+def _at(temperature: float) -> dict[str, Any]:
+    return {"attention_temperature": temperature}
+
+
 _VARIANTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("graphsage", "the recipe", {}),
     ("cade_ms", "K = 1", {"k": 1}),
     ("cade_ms", "K = 5 (the recipe)", {}),
-    ("cade_ms", "K = 5, unit length before the attention", {"normalize": "both"}),
-    ("cade_ms", "K = 5, temperature 0.1", _SHARP),
-    ("cade_ms", "K = 5, temperature 0.03", _SHARPER),
+    ("cade_ms", "K = 5, temperature 0.3", _at(0.3)),
+    ("cade_ms", "K = 5, unit candidates", _UNIT),
+    ("cade_ms", "K = 5, unit candidates, temperature 0.1", _UNIT | _at(0.1)),
+    ("cade_ms", "K = 5, unit candidates, temperature 0.03", _UNIT | _at(0.03)),
     ("cade_ms", "K = 10", {"k": 10}),
-    ("cade_ms", "K = 10, temperature 0.1", {"k": 10, **_SHARP}),
-    ("cade_ms", "K = 10, temperature 0.03", {"k": 10, **_SHARPER}),
+    ("cade_ms", "K = 10, temperature 0.3", {"k": 10} | _at(0.3)),
+    ("cade_ms", "K = 10, unit candidates, temperature 0.1", {"k": 10} | _UNIT | _at(0.1)),
+    ("cade_ms", "K = 10, unit candidates, temperature 0.03", {"k": 10} | _UNIT | _at(0.03)),
+    ("cade_ms", "K = 20", {"k": 20}),
     ("cade_ma", "K = 1", {"k": 1}),
     ("cade_ma", "K = 5 (the recipe)", {}),
-    ("cade_ma", "K = 5, temperature 0.1", {"attention_temperature": 0.1}),
+    ("cade_ma", "K = 5, temperature 0.1", _at(0.1)),
     ("cade_ma", "K = 10", {"k": 10}),
-    ("cade_ma", "K = 5, tanh score", {"attention_score": "tanh"}),
-    (
-        "cade_ma",
-        "K = 5, tanh score, temperature 0.1",
-        {"attention_score": "tanh", "attention_temperature": 0.1},
-    ),
-    ("cade_ma", "K = 10, tanh score", {"k": 10, "attention_score": "tanh"}),
+    ("cade_ma", "K = 5, tanh score", _TANH),
+    ("cade_ma", "K = 5, tanh score, temperature 0.1", _TANH | _at(0.1)),
+    ("cade_ma", "K = 10, tanh score", {"k": 10} | _TANH),
 )
 
 

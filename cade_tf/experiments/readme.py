@@ -13,7 +13,7 @@ END = "<!-- results:end -->"
 
 
 def section(reports: Path) -> str:
-    """The main tables of every report, in the order of the paper.
+    """The main tables of every report, in the order of the paper; of a study of bars, the bars.
 
     Args:
         reports: Folder with one folder for each experiment.
@@ -27,17 +27,23 @@ def section(reports: Path) -> str:
         if not (folder / RESULTS_FILE).is_file():
             continue
         results = report.read(folder)
+        parts.append(f"### {results['title']}")
+        where = f"[full report](runs/reports/{name}/report.md); `cade reproduce {name}`"
+        if results["bars"]:
+            parts += [
+                f"![{p.stem}](runs/reports/{name}/{p.name})" for p in sorted(folder.glob("*.png"))
+            ]
+            data = "Validation data" if results["validating"] else "Test data"
+            parts.append(f"{data}, {results['splits']} split(s); {where}.")
+            continue
         tables = [
             (title, score_table(results, task, probe, metric))
             for task, metrics in METRICS.items()
             for probe, metric, title in metrics[:MAIN]
         ]
-        parts.append(f"### {results['title']}")
         parts += [f"{title}:\n\n{table}" for title, table in tables if table]
         parts.append(
-            f"Percent, {results['splits']} split(s), the paper's number in brackets; "
-            f"[full report](runs/reports/{name}/report.md); "
-            f"`cade reproduce {name}`."
+            f"Percent, {results['splits']} split(s), the paper's number in brackets; {where}."
         )
     return "\n\n".join(parts) or "No report has been committed yet."
 

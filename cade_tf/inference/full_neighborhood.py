@@ -22,7 +22,7 @@ from cade_tf.graph.graph import Features, Graph
 from cade_tf.inference.aggregation import as_rows, make_aggregation, scratch_array
 from cade_tf.layers.bi_attention import TanhBiAttention
 from cade_tf.layers.parallel_dense import parallel_matmul
-from cade_tf.layers.sagb import SageLayer
+from cade_tf.layers.sage_layer import SageLayer
 from cade_tf.models.dual_encoder import DualEncoder, unit
 
 CHUNK_NODES = 4096

@@ -297,6 +297,14 @@ def test_the_readme_section_follows_the_results(tmp_path):
         readme.updated("nothing", tmp_path)
 
 
+def test_of_a_study_the_readme_shows_the_bars(tmp_path):
+    report.write(fake_results(axis=None, bars="logreg", validating=True), tmp_path / "ablation")
+    section = readme.section(tmp_path)
+    assert "![pubmed-logreg](runs/reports/ablation/pubmed-logreg.png)" in section
+    assert "Validation data, 3 split(s); [full report](runs/reports/ablation/report.md)" in section
+    assert "84.0" not in section
+
+
 def test_recipes_are_read_from_flagfiles_and_default_without(tmp_path):
     (tmp_path / "links").mkdir()
     (tmp_path / "links" / "pubmed-cade_ma.flags").write_text("--model=cade_ma\n--steps=123\n")

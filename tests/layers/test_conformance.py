@@ -13,7 +13,8 @@ from cade_tf.layers.bi_attention import (
 )
 from cade_tf.layers.global_bias import GlobalBias
 from cade_tf.layers.parallel_dense import ParallelDense
-from cade_tf.layers.sagb import SAGB, SageLayer, TreeInputs
+from cade_tf.layers.sagb import SAGB, TreeInputs
+from cade_tf.layers.sage_layer import SageLayer
 from cade_tf.models.factory import MODEL_CLASSES
 from tests import conformance
 from tests.conformance import Case

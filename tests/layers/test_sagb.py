@@ -9,7 +9,8 @@ import tensorflow as tf
 from cade_tf.errors import InputError
 from cade_tf.layers.aggregators import gather_mean, make_aggregator
 from cade_tf.layers.parallel_dense import ParallelDense
-from cade_tf.layers.sagb import SAGB, SageLayer, TreeInputs
+from cade_tf.layers.sagb import SAGB, TreeInputs
+from cade_tf.layers.sage_layer import SageLayer
 from cade_tf.layers.sparse_ops import gather_self_and_mean
 from cade_tf.sampling import random
 from cade_tf.sampling.neighborhood import sample_neighborhood
