@@ -7,6 +7,7 @@ from cade_tf.experiments.entries import TITLES, Entry, Experiment
 from cade_tf.experiments.methods import METHODS
 
 HIDDEN = 0.1
+_REFERENCE = "GraphSAGE: the recipe"
 _UNIT = {"normalize": "both"}
 _TANH = {"attention_score": "tanh"}
 
@@ -49,6 +50,7 @@ def attention() -> Experiment:
             method=method,
             changes=changes,
             hidden_ratio=HIDDEN,
+            against=None if method == "graphsage" else _REFERENCE,
             quick=not changes,
         )
         for method, title, changes in _VARIANTS

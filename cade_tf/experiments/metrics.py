@@ -25,3 +25,15 @@ METRICS = {
 MAIN = 2
 UNRANKED = ("flatness",)
 """Metrics of which neither more nor less is better."""
+
+
+def main_metrics(task: str, bars: str | None) -> tuple[tuple[str, str, str], ...]:
+    """What an experiment is about, entries of `METRICS`.
+
+    Args:
+        task: A task.
+        bars: Probe or protocol that the experiment draws as bars, if it does.
+    """
+    if bars is None:
+        return METRICS[task][:MAIN]
+    return (next(names for names in METRICS[task] if names[0] == bars),)

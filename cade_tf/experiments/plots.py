@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from cade_tf.experiments.entries import TITLES
-from cade_tf.experiments.metrics import MAIN, METRICS
+from cade_tf.experiments.metrics import main_metrics
 
 
 def draw(results: dict[str, Any], folder: Path) -> list[Path]:
@@ -22,14 +22,14 @@ def draw(results: dict[str, Any], folder: Path) -> list[Path]:
         InputError: matplotlib is missing.
     """
     if results["bars"]:
-        return _draw_bars(results, results["bars"], folder)
+        return _draw_bars(results, folder)
     entries = [e for e in results["entries"] if "scores" in e and e["x"] is not None]
     if results["axis"] is None:
         return []
     written = []
     for dataset in dict.fromkeys(entry["dataset"] for entry in entries):
         mine = [entry for entry in entries if entry["dataset"] == dataset]
-        for probe, metric, title in METRICS[mine[0]["task"]][:MAIN]:
+        for probe, metric, title in main_metrics(mine[0]["task"], None):
 
             def score(entry: dict[str, Any], probe: str = probe, metric: str = metric) -> Any:
                 found = entry["scores"][probe][metric]
@@ -54,7 +54,7 @@ def draw(results: dict[str, Any], folder: Path) -> list[Path]:
     return written
 
 
-def _draw_bars(results: dict[str, Any], probe: str, folder: Path) -> list[Path]:
+def _draw_bars(results: dict[str, Any], folder: Path) -> list[Path]:
     """A score of every row, a picture for each data set."""
     from cade_tf.evaluation.pictures import require_matplotlib, save_figure
 
@@ -62,19 +62,22 @@ def _draw_bars(results: dict[str, Any], probe: str, folder: Path) -> list[Path]:
     scored = [entry for entry in results["entries"] if "scores" in entry]
     for dataset in dict.fromkeys(entry["dataset"] for entry in scored):
         mine = [entry for entry in scored if entry["dataset"] == dataset]
-        metric, title = next(names for of, *names in METRICS[mine[0]["task"]] if of == probe)
+        ((probe, metric, title),) = main_metrics(mine[0]["task"], results["bars"])
         found = [entry["scores"][probe][metric] for entry in mine]
         means = [100 * score["mean"] for score in found]
         figure = require_matplotlib().Figure(figsize=(7.6, 0.9 + 0.26 * len(mine)))
         axes = figure.subplots()
         colors = {name: f"C{i}" for i, name in enumerate(dict.fromkeys(e["method"] for e in mine))}
-        axes.barh(
+        bars = axes.barh(
             [entry["row"] for entry in mine],
             means,
             xerr=[100 * (score["std"] or 0.0) for score in found],
             color=[colors[entry["method"]] for entry in mine],
         )
-        axes.set_xlim(min(means) - 2, max(means) + 1)
+        # Bars that do not begin at zero say what they are.
+        spread = max(max(means) - min(means), 0.1)
+        axes.bar_label(bars, fmt="%.2f" if spread < 1 else "%.1f", padding=3, fontsize=8)
+        axes.set_xlim(min(means) - 0.3 * spread, max(means) + 0.15 * spread)
         axes.invert_yaxis()
         axes.set_xlabel(title.replace("`", "") + ", %")
         axes.set_title(TITLES[dataset])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from cade_tf.errors import InputError
 from cade_tf.experiments import report
-from cade_tf.experiments.metrics import MAIN, METRICS
+from cade_tf.experiments.metrics import METRICS, main_metrics
 from cade_tf.experiments.report import RESULTS_FILE, score_table
 from cade_tf.experiments.tables import EXPERIMENTS
 
@@ -38,8 +38,8 @@ def section(reports: Path) -> str:
             continue
         tables = [
             (title, score_table(results, task, probe, metric))
-            for task, metrics in METRICS.items()
-            for probe, metric, title in metrics[:MAIN]
+            for task in METRICS
+            for probe, metric, title in main_metrics(task, None)
         ]
         parts += [f"{title}:\n\n{table}" for title, table in tables if table]
         parts.append(

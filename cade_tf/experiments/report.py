@@ -7,7 +7,7 @@ from typing import Any
 from cade_tf.config import Config
 from cade_tf.errors import InputError
 from cade_tf.experiments import plots
-from cade_tf.experiments.metrics import MAIN, METRICS, UNRANKED
+from cade_tf.experiments.metrics import METRICS, UNRANKED, main_metrics
 from cade_tf.experiments.single_run import write_json
 from cade_tf.experiments.statistics import paired_test
 from cade_tf.files import atomic_write
@@ -172,7 +172,7 @@ def _paired_tests(results: dict[str, Any]) -> str:
         other = places.get((entry["against"], entry["column"], entry["task"]))
         if other is None:
             continue
-        for probe, metric, _ in METRICS[entry["task"]][:MAIN]:
+        for probe, metric, _ in main_metrics(entry["task"], results["bars"]):
             test = paired_test(
                 entry["scores"][probe][metric]["values"], other["scores"][probe][metric]["values"]
             )

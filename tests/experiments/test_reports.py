@@ -255,7 +255,9 @@ def test_notes_stay_and_stand_in_the_report(tmp_path):
 def test_an_ablation_is_drawn_as_bars_and_compared_with_its_recipe(tmp_path):
     path = report.write(fake_results(axis=None, bars="logreg"), tmp_path / "new")
     text = path.read_text()
-    assert "## Against the recipe, paired by split" in text
+    compared = text.split("## Against the recipe, paired by split")[1]
+    assert "CADE-MS - GraphSAGE | logreg micro_f1 | +3.00 |" in compared
+    assert "sgd micro_f1" not in compared
     assert {file.name for file in path.parent.iterdir()} == {
         "report.md",
         "results.json",
