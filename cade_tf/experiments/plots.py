@@ -38,7 +38,8 @@ def draw(results: dict[str, Any], folder: Path) -> list[Path]:
             written.append(folder / f"{dataset}-{probe}.png")
             # The paper's link predictor is that of the protocol named after it and no other.
             printed = None if probe == "strong" else metric
-            label = title.replace("`", "") + ", %"
+            # What stands in brackets is for the report; it would be longer than the axis.
+            label = title.split(" (")[0].replace("`", "") + ", %"
             _lines(mine, score, label, results["axis"], TITLES[dataset], written[-1], printed)
         if results["timed"]:
             written.append(folder / f"{dataset}-seconds.png")
@@ -78,6 +79,7 @@ def _draw_bars(results: dict[str, Any], folder: Path) -> list[Path]:
         spread = max(max(means) - min(means), 0.1)
         axes.bar_label(bars, fmt="%.2f" if spread < 1 else "%.1f", padding=3, fontsize=8)
         axes.set_xlim(min(means) - 0.3 * spread, max(means) + 0.15 * spread)
+        axes.margins(y=0.01)
         axes.invert_yaxis()
         axes.set_xlabel(title.replace("`", "") + ", %")
         axes.set_title(TITLES[dataset])
