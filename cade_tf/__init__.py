@@ -24,6 +24,7 @@ _HOME = {
     "train": "cade_tf.training.trainer",
     "Trained": "cade_tf.training.trainer",
     "Encoder": "cade_tf.inference.encoder",
+    "dual_affinities": "cade_tf.inference.pair_scores",
     # models
     "CadeMS": "cade_tf.models.cade_ms",
     "CadeMA": "cade_tf.models.cade_ma",

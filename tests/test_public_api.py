@@ -36,6 +36,7 @@ NAMES = [
     "TreeInputs",
     "VectorBiAttention",
     "digits",
+    "dual_affinities",
     "load_dataset",
     "train",
     "unseen_nodes",

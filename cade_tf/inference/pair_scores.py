@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from cade_tf.cli.progress import Progress
+from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
 from cade_tf.inference.algorithm1 import WHOLE_PASS_BYTES
 from cade_tf.inference.encoder import Encoder
@@ -41,6 +42,9 @@ def dual_affinities(
     Returns:
         float32 [pairs].
 
+    Raises:
+        InputError: Something else than pairs of positions in the graph.
+
     Example:
 
     >>> from cade_tf.config import Config
@@ -51,6 +55,7 @@ def dual_affinities(
     >>> dual_affinities(encoder, graph, np.array([[0, 1], [0, 2]]), progress=False).shape
     (2,)
     """
+    pairs = _checked(pairs, graph)
     model, tables = encoder.model, encoder.tables(graph)
     whole = None
     if WholePass.memory(model, graph.num_nodes) <= WHOLE_PASS_BYTES:
@@ -98,6 +103,22 @@ def attention_flatness(
     model = encoder.model
     if model.attention is None or model.k == 1:
         return None
-    ends = tf.constant(pairs, tf.int64)
+    ends = tf.constant(_checked(pairs, graph), tf.int64)
     pair = embed_pairs(model, encoder.tables(graph), ends[:, 0], ends[:, 1], seed)
     return float(tf.reduce_mean(entropy(pair.attention))) / (2 * math.log(model.k))
+
+
+def _checked(pairs: np.ndarray, graph: Graph) -> np.ndarray:
+    pairs = np.asarray(pairs)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
+        found = f"{pairs.dtype} of shape {pairs.shape}"
+        raise InputError("pairs", "integers of shape [pairs, 2]", found, "Give two a row.")
+    outside = pairs[(pairs < 0) | (pairs >= graph.num_nodes)]
+    if outside.size:
+        raise InputError(
+            "pairs",
+            f"positions from 0 to {graph.num_nodes - 1}",
+            outside[0],
+            "Use positions in the graph, not ids.",
+        )
+    return pairs

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from cade_tf.config import Config
+from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
 from cade_tf.inference import pair_scores
 from cade_tf.inference.pairs import embed_pair
@@ -53,3 +54,27 @@ def test_a_single_candidate_has_no_flatness(graph: Graph, model: str, k: int) ->
     config = Config(model=model, k=k, dim=4, fanouts=(3, 2), steps=0)
     encoder = train(graph, config, progress=False).encoder
     assert pair_scores.attention_flatness(encoder, graph, PAIRS) is None
+
+
+@pytest.mark.parametrize(
+    ("pairs", "complaint"),
+    [
+        ([[0, 12]], "positions from 0 to 11"),
+        ([[0, -1]], "not ids"),
+        ([[0.0, 1.0]], "integers"),
+        ([0, 1], r"shape \[pairs, 2\]"),
+    ],
+)
+def test_what_is_no_pair_of_positions_is_said(graph: Graph, pairs: list, complaint: str) -> None:
+    config = Config(model="cade_ms", k=2, dim=4, fanouts=(3, 2), steps=0)
+    encoder = train(graph, config, progress=False).encoder
+    for score in (pair_scores.dual_affinities, pair_scores.attention_flatness):
+        with pytest.raises(InputError, match=complaint):
+            score(encoder, graph, np.array(pairs))
+
+
+def test_no_pairs_have_no_scores(graph: Graph) -> None:
+    config = Config(model="cade_ms", k=2, dim=4, fanouts=(3, 2), steps=0)
+    encoder = train(graph, config, progress=False).encoder
+    none = np.zeros((0, 2), np.int64)
+    assert pair_scores.dual_affinities(encoder, graph, none, progress=False).shape == (0,)
