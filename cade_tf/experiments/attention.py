@@ -56,4 +56,4 @@ def attention() -> Experiment:
         for method, title, changes in _VARIANTS
     )
     title = "Attention, from flat to sharp, and the score of a pair by its own dual representations"
-    return Experiment("attention", title, 1, entries, bars="dual")
+    return Experiment("attention", title, 3, entries, bars="dual")
