@@ -28,7 +28,8 @@ def section(reports: Path) -> str:
             continue
         results = report.read(folder)
         parts.append(f"### {results['title']}")
-        where = f"[full report](runs/reports/{name}/report.md); `cade reproduce {name}`"
+        command = f"cade reproduce {name}" + (" --validating" if results["validating"] else "")
+        where = f"[full report](runs/reports/{name}/report.md); `{command}`"
         if results["bars"]:
             parts += [
                 f"![{p.stem}](runs/reports/{name}/{p.name})" for p in sorted(folder.glob("*.png"))

@@ -1,4 +1,4 @@
-"""Scores of pairs by their own dual representations, z_{v|u} . z_{u|v}, and how sharp they are."""
+"""Scores of pairs by their own dual representations, z_{v|u} . z_{u|v}; their attention."""
 
 import math
 

@@ -304,6 +304,7 @@ def test_of_a_study_the_readme_shows_the_bars(tmp_path):
     section = readme.section(tmp_path)
     assert "![pubmed-logreg](runs/reports/ablation/pubmed-logreg.png)" in section
     assert "Validation data, 3 split(s); [full report](runs/reports/ablation/report.md)" in section
+    assert "`cade reproduce ablation --validating`" in section
     assert "84.0" not in section
 
 
