@@ -1,71 +1,62 @@
 """CADE: unsupervised, inductive, context-aware node embeddings in TensorFlow and Keras.
 
-The names below are the public interface. Each is imported when it is first used, so that
-`import cade_tf` costs nothing and TensorFlow is loaded only by what needs it.
+The command line imports this package too, and answers help and mistakes before TensorFlow is
+loaded; there the names below are left out.
 """
 
-import importlib
-import sys
-import types
-from typing import Any
+from cade_tf import environment
 
-_HOME = {
-    # data
-    "Graph": "cade_tf.graph.graph",
-    "NodeSplit": "cade_tf.graph.splits",
-    "unseen_nodes": "cade_tf.graph.splits",
-    "FeatureTransform": "cade_tf.graph.features",
-    "digits": "cade_tf.graph.digits",
-    "load_dataset": "cade_tf.graph.datasets",
-    # options and mistakes
-    "Config": "cade_tf.config",
-    "InputError": "cade_tf.errors",
-    # training and embedding
-    "train": "cade_tf.training.trainer",
-    "Trained": "cade_tf.training.trainer",
-    "Encoder": "cade_tf.inference.encoder",
-    "dual_affinities": "cade_tf.inference.pair_scores",
-    # models
-    "CadeMS": "cade_tf.models.cade_ms",
-    "CadeMA": "cade_tf.models.cade_ma",
-    "CadeGB": "cade_tf.models.cade_gb",
-    "GraphSAGE": "cade_tf.models.graphsage",
-    # layers
-    "SAGB": "cade_tf.layers.sagb",
-    "SageLayer": "cade_tf.layers.sage_layer",
-    "TreeInputs": "cade_tf.layers.sagb",
-    "GlobalBias": "cade_tf.layers.global_bias",
-    "MeanAggregator": "cade_tf.layers.aggregators",
-    "MaxPoolAggregator": "cade_tf.layers.aggregators",
-    "LSTMAggregator": "cade_tf.layers.aggregators",
-    "DotProductBiAttention": "cade_tf.layers.bi_attention",
-    "VectorBiAttention": "cade_tf.layers.bi_attention",
-    "TanhBiAttention": "cade_tf.layers.bi_attention",
-    "ParallelDense": "cade_tf.layers.parallel_dense",
-    "RowSparseAdam": "cade_tf.training.row_sparse_adam",
-}
+__version__ = "0.2.0"
 
-__all__ = sorted(_HOME)
+environment.prepare()
 
+if not environment.started_as_command():
+    environment.quiet_import_tensorflow()
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
+    from cade_tf import layers, losses, models, optimizers
+    from cade_tf.config import Config
+    from cade_tf.errors import InputError
+    from cade_tf.evaluation.link_ranking import predict_links
+    from cade_tf.evaluation.pictures import plot_embeddings
+    from cade_tf.graph.datasets import load_dataset
+    from cade_tf.graph.digits import digits
+    from cade_tf.graph.features import FeatureTransform
+    from cade_tf.graph.graph import Graph
+    from cade_tf.graph.splits import NodeSplit, split_nodes
+    from cade_tf.inference.frames import embeddings_frame
+    from cade_tf.inference.neighbors import neighbors
+    from cade_tf.inference.node_embedding import NodeEmbedding
+    from cade_tf.inference.pair_scores import dual_affinities
+    from cade_tf.models import CadeGB, CadeMA, CadeMS, GraphSAGE
+    from cade_tf.models.factory import load_model
+    from cade_tf.sampling.batch import PairSampler
+    from cade_tf.training.trainer import Trained, train
 
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
-
-
-class _Package(types.ModuleType):
-    """Keeps `cade_tf.train` the function when the command of that name is imported."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _HOME and isinstance(value, types.ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
+    __all__ = [
+        "CadeGB",
+        "CadeMA",
+        "CadeMS",
+        "Config",
+        "FeatureTransform",
+        "Graph",
+        "GraphSAGE",
+        "InputError",
+        "NodeEmbedding",
+        "NodeSplit",
+        "PairSampler",
+        "Trained",
+        "digits",
+        "dual_affinities",
+        "embeddings_frame",
+        "layers",
+        "load_dataset",
+        "load_model",
+        "losses",
+        "models",
+        "neighbors",
+        "optimizers",
+        "plot_embeddings",
+        "predict_links",
+        "split_nodes",
+        "train",
+    ]

@@ -1,17 +1,25 @@
-"""Every option of a training run, grouped; the defaults are the measured recipe.
+"""Every option of a training run, grouped; the defaults are one recipe for all graphs.
 
+Commands start from the preset `recommended` instead, which reads the graph.
 Where a default departs from the paper, the help text names the paper's value; the README's table
 of readings says why.
 """
 
 import dataclasses
+import os
+from pathlib import Path
+from typing import Any, Self
 
+from cade_tf import presets
 from cade_tf.errors import InputError
 from cade_tf.options import Options, option
 
 MODELS = ("cade_ms", "cade_ma", "cade_gb", "graphsage")
+DEFAULT_MODEL = "cade_ms"
 AGGREGATORS = ("mean", "pool", "lstm")
 COMPARABLE = ("raw_features", *MODELS)
+NO_PRESET = "none"  # on the command line; None in Python
+LONGEST_WALK = 1000
 LARGEST_SEED = 2**31 - 1  # what TensorFlow, NumPy and scikit-learn all take
 
 
@@ -20,10 +28,18 @@ class DataOptions(Options):
     """Data."""
 
     dataset: str | None = option(
-        None, "Known data set by name; `cade data list` shows them. Without it and --graph: digits."
+        None,
+        "Name of a known data set; `cade data list` shows them. Default without --graph: digits.",
     )
-    graph: str | None = option(None, "Path of your own graph, in any format cade_tf reads.")
-    format: str | None = option(None, "Format of --graph; by default it is recognised by content.")
+    graph: str | None = option(
+        None,
+        "Path of your own graph, in any format cade_tf reads; several paths, separated by commas, "
+        "are read as one graph.",
+        instead_of="dataset",
+    )
+    format: str | None = option(
+        None, "Format of --graph. Default: it is recognised by its content."
+    )
     features: str | None = option(
         None, "Path of node features (npy, npz, csv) that belong to an edge list."
     )
@@ -32,12 +48,27 @@ class DataOptions(Options):
         None, "Folder of the known data sets. Default: the environment variable CADE_DATA_DIR."
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.dataset is not None and self.graph is not None:
-            raise InputError(
-                "dataset", "either --dataset or --graph", "both", "Leave one of them out."
-            )
+    def graph_paths(self) -> list[str]:
+        """Paths in `graph`: one, several that are separated by commas, or none."""
+        if self.graph is None:
+            return []
+        if os.path.exists(os.path.expanduser(self.graph)):
+            return [self.graph]
+        return self.graph.split(",")
+
+    def absolute(self) -> Self:
+        """A copy whose paths mean the same in any folder, as a run must remember them."""
+        changes = {}
+        if self.graph is not None:
+            changes["graph"] = ",".join(map(_absolute, self.graph_paths()))
+        for name in ("features", "labels", "data_dir"):
+            if getattr(self, name) is not None:
+                changes[name] = _absolute(getattr(self, name))
+        return self.replace(**changes)
+
+
+def _absolute(path: str) -> str:
+    return os.path.abspath(os.path.expanduser(path))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -46,8 +77,9 @@ class SplitOptions(Options):
 
     unseen_ratio: float = option(
         0.3,
-        "Share of nodes hidden with all their edges in training. Data sets with a split of their "
-        "own (PPI, Reddit) use that.",
+        "Share of nodes that training does not see, nor any of their edges. With --graph none are "
+        "hidden unless this is given. Data sets with a split of their own (PPI, Reddit) use that "
+        "split.",
         minimum=0.0,
         maximum=0.95,
     )
@@ -60,10 +92,11 @@ class FeatureOptions(Options):
 
     feature_scaling: str = option(
         "standard",
-        "How features are scaled, fit on training nodes: standard (zero mean, unit variance), "
-        "log (logarithm of counts, then standard), tfidf (rare features weigh more, unit length "
-        "of each node's vector), row (unit length only), none.",
-        choices=("standard", "log", "tfidf", "row", "none"),
+        "How features are scaled, by what the training nodes show: standard (zero mean, unit "
+        "variance), log (logarithm of counts, then standard), tfidf (rare features weigh more; "
+        "each node's vector gets unit length), log_tfidf (logarithm of counts, then tfidf), row "
+        "(unit length only), standard_row (standard, then row), none.",
+        choices=("standard", "log", "tfidf", "log_tfidf", "row", "standard_row", "none"),
     )
     feature_svd: int = option(
         0,
@@ -82,7 +115,15 @@ class FeatureOptions(Options):
 class ModelOptions(Options):
     """Model."""
 
-    model: str = option("cade_ms", "Model to train.", choices=MODELS)
+    preset: str | None = option(
+        None,
+        "Values of options that are not given: recommended (a rule that reads the graph; the log "
+        "says what it decided), paper (the paper's own method, with one pass over all walks), none "
+        "(the defaults shown here).",
+        choices=(*presets.PRESETS, NO_PRESET),
+        in_commands="recommended",
+    )
+    model: str = option(DEFAULT_MODEL, "Model to train.", choices=MODELS)
     aggregator: str = option("mean", "AGGREGATE of Algorithm 3.", choices=AGGREGATORS)
     k: int = option(
         10, "K: samplings of CADE-MS, aggregator sets of CADE-MA.", minimum=1, maximum=256
@@ -92,20 +133,22 @@ class ModelOptions(Options):
         (20, 10), "Sampled neighbours of each hop, the root's first; as many as layers.", minimum=1
     )
     global_bias: bool = option(
-        True, "Whether CADE has the global bias (the study of K removes it); GraphSAGE never has."
+        True,
+        "Whether CADE has the global bias (the study of K removes it). GraphSAGE never has one.",
     )
     activation: str = option(
         "relu", "Activation of the hidden layers.", choices=("relu", "elu", "tanh", "linear")
     )
     last_activation: str = option(
         "linear",
-        "Activation of the last layer (Algorithm 3 prints the hidden one).",
+        "Activation of the last layer (Algorithm 3 has that of the hidden layers here too).",
         choices=("linear", "relu", "elu", "tanh"),
     )
     normalize: str = option(
         "output",
         "What is scaled to unit length: output (after the attention), encoder (each of the K "
-        "embeddings before it), both, none.",
+        "embeddings before it), both, none (paper: not said; --preset=paper takes none for "
+        "cade_ma).",
         choices=("output", "encoder", "both", "none"),
     )
     attention_score: str = option(
@@ -120,20 +163,22 @@ class ModelOptions(Options):
         "glorot",
         "How the weights start: glorot (at random), or smoothing (an extension: the encoder "
         "starts as a filter that averages features over neighbours, in their main directions; "
-        "wants --activation=linear and the mean aggregator).",
+        "needs --activation=linear and --aggregator=mean).",
         choices=("glorot", "smoothing"),
     )
     self_weights: tuple[float, ...] = option(
         (0.7,),
-        "Weight of a node itself, against that of its neighbours' mean, in the layers of the "
-        "smoothing initialisation; two numbers are the ends of a range over the K aggregators "
-        "of CADE-MA.",
+        "Weight of a node itself in the layers of the smoothing initialisation; the mean of its "
+        "neighbours has the rest. Two numbers are the ends of a range over the K aggregators of "
+        "CADE-MA.",
         minimum=0.0,
         maximum=1.0,
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.preset == NO_PRESET:
+            object.__setattr__(self, "preset", None)
         if not 1 <= len(self.fanouts) <= 8:
             raise InputError(
                 "fanouts", "1 to 8 numbers", len(self.fanouts), "Give one per layer, as 20,10."
@@ -151,7 +196,7 @@ class ModelOptions(Options):
                 if getattr(self, name) != wanted:
                     raise InputError(
                         name,
-                        f"{wanted} beside --initialization=smoothing",
+                        f"{wanted} together with initialization=smoothing",
                         getattr(self, name),
                         "Change one of them.",
                     )
@@ -161,12 +206,21 @@ class ModelOptions(Options):
 class TrainingOptions(Options):
     """Training."""
 
-    steps: int = option(400, "Training steps.", minimum=0)
-    epochs: int = option(0, "Passes over all walks, instead of --steps; 0 counts steps.", minimum=0)
-    batch_size: int = option(512, "Positive pairs a step.", minimum=1)
+    steps: int = option(400, "Training steps (paper: one pass, see --epochs).", minimum=0)
+    epochs: int = option(
+        0,
+        "Passes over all walks, instead of --steps; 0 counts steps (paper: not said; "
+        "--preset=paper takes GraphSAGE's 1).",
+        minimum=0,
+        instead_of="steps",
+    )
+    batch_size: int = option(512, "Positive pairs per step.", minimum=1)
     walks_per_node: int = option(100, "Random walks from each node in one epoch.", minimum=1)
     walk_length: int = option(
-        4, "Steps of a walk; the start is paired with every node visited.", minimum=1
+        4,
+        "Steps of a walk; the start is paired with every node visited.",
+        minimum=1,
+        maximum=LONGEST_WALK,
     )
     pair_order: str = option(
         "walk",
@@ -174,7 +228,7 @@ class TrainingOptions(Options):
         "faster), shuffled.",
         choices=("walk", "shuffled"),
     )
-    negatives: int = option(20, "Q: negatives a step, shared by the batch.", minimum=1)
+    negatives: int = option(20, "Q: negatives per step, shared by the batch.", minimum=1)
     negative_sharing: str = option(
         "batch",
         "Whether the Q negatives are shared by the batch or drawn for every pair.",
@@ -212,18 +266,20 @@ class TrainingOptions(Options):
         minimum=0.0,
     )
     weight_decay: float = option(
-        0.0, "Share of the weights, times the learning rate, that a step takes away.", minimum=0.0
+        0.0,
+        "Share of the weights, times the learning rate, that is taken away in every step.",
+        minimum=0.0,
     )
     feature_dropout: float = option(
         0.0,
-        "Share of a node's features that a step of training does not see.",
+        "Share of a node's features that are hidden in every training step.",
         minimum=0.0,
         maximum=0.99,
     )
     bias_dropout: float = option(
         0.0,
-        "Share of nodes whose global bias a step of training does not see, so that the encoder "
-        "learns to serve nodes that have none.",
+        "Share of nodes whose global bias is hidden in every training step, so that the encoder "
+        "learns to embed nodes that have none.",
         minimum=0.0,
         maximum=1.0,
     )
@@ -231,7 +287,9 @@ class TrainingOptions(Options):
         1.0, "Learning rate of the global bias, as a multiple of --learning_rate.", minimum=0.0
     )
     bias_weight_decay: float = option(
-        0.0, "As --weight_decay, for the rows of the global bias that a step reads.", minimum=0.0
+        0.0,
+        "As --weight_decay, for the rows of the global bias that are read in a step.",
+        minimum=0.0,
     )
     seed: int = option(
         0,
@@ -252,9 +310,11 @@ class ValidationOptions(Options):
     )
     stop_on: str = option(
         "none",
-        "Validation score that ends training when it no longer rises, and whose best weights are "
-        "kept: mrr (rank of a node's partner among negatives), probe (micro-F1 of labels), none.",
-        choices=("none", "mrr", "probe"),
+        "Validation score that ends training when it no longer rises; the weights of its best "
+        "value are kept: mrr (rank of a node's partner among negatives), probe (micro-F1 of "
+        "labels), pairs (as mrr, on other walks of the training nodes: no node is hidden for it), "
+        "none.",
+        choices=("none", "mrr", "probe", "pairs"),
     )
     patience: int = option(
         5, "Validations without a better score before training stops.", minimum=1
@@ -262,9 +322,12 @@ class ValidationOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.stop_on != "none" and not self.validate_every:
+        if self.stop_on not in ("none", "pairs") and not self.validate_every:
             raise InputError(
-                "stop_on", "--validate_every above 0 beside it", "0", "Say how often to validate."
+                "stop_on",
+                "validate_every above 0 together with it",
+                "0",
+                "Say how often to validate.",
             )
 
 
@@ -280,8 +343,8 @@ class DeviceOptions(Options):
     )
     strategy: str = option(
         "none",
-        "How a step is shared: none (one device), mirrored (all GPUs of this machine), "
-        "multi_worker (the machines that TF_CONFIG names, with a shared --run_dir).",
+        "How the work of a step is divided: none (one device), mirrored (all GPUs of this "
+        "machine), multi_worker (the machines that TF_CONFIG names, with a shared --run_dir).",
         choices=("none", "mirrored", "multi_worker"),
     )
     cluster: bool = option(
@@ -292,7 +355,7 @@ class DeviceOptions(Options):
     )
     memory_map: bool = option(
         False,
-        "Leave the graph, its features and the global bias on disk and read what a step asks for; "
+        "Leave the graph, its features and the global bias on disk and read what each step needs; "
         "--graph is a folder of shards.",
     )
 
@@ -302,9 +365,11 @@ class EmbeddingOptions(Options):
     """Embeddings (Algorithm 1)."""
 
     embed_walks: int = option(
-        5, "Random walks from each node when the whole graph is embedded.", minimum=1
+        5,
+        "Random walks from each node when the whole graph is embedded (paper: 100).",
+        minimum=1,
     )
-    embed_batch_size: int = option(1024, "Walks embedded at a time.", minimum=1)
+    embed_batch_size: int = option(1024, "Walks that are embedded together.", minimum=1)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -315,33 +380,39 @@ class RunOptions(Options):
         None, "Folder of the run; a run found there is continued. Default: runs/<data>-<model>."
     )
     fresh: bool = option(
-        False, "Start anew: a run found in --run_dir is moved aside instead of being continued."
+        False, "Start again: a run found in --run_dir is moved aside instead of being continued."
     )
     checkpoint_every: int = option(
         500, "Steps between checkpoints; the last step is always saved.", minimum=1
     )
     checkpoint_minutes: float = option(
         10.0,
-        "Minutes after which a checkpoint is due even before --checkpoint_every.",
+        "Minutes after which a checkpoint is written, even before --checkpoint_every steps.",
         positive=True,
     )
     keep_checkpoints: int = option(
-        3, "Newest checkpoints that are kept; that of the best validation is kept too.", minimum=1
+        3,
+        "How many of the newest checkpoints are kept; that of the best validation is kept too.",
+        minimum=1,
     )
     summary_every: int = option(
         20, "Steps between TensorBoard's scalars; 0 writes no events at all.", minimum=0
     )
     detail_every: int = option(
-        500,
-        "Steps between histograms, attention images and collapse measures in TensorBoard; 0: none.",
+        0,
+        "Steps between histograms, attention images and effective rank in TensorBoard; 0: a tenth "
+        "of the run.",
         minimum=0,
     )
     progress_seconds: float = option(
-        30.0, "Seconds between progress lines where the output is not a terminal.", positive=True
+        30.0,
+        "Seconds between progress lines where there is neither terminal nor notebook.",
+        positive=True,
     )
     verbosity: str = option(
         "info",
-        "What is told: debug (TensorFlow's own messages too), info, warning, error (no progress).",
+        "Which messages are shown: debug (TensorFlow's own too), info, warning, error (no "
+        "progress).",
         choices=("debug", "info", "warning", "error"),
     )
     compare: tuple[str, ...] = option(
@@ -365,8 +436,68 @@ class Config(
 ):
     """All options of a training run.
 
+    Args:
+        given: Names of the options that a user gave, where the recommended preset still has to
+            decide the others (training does so when it has the graph); None where all are decided.
+
     Example:
 
     >>> Config(model="cade_ma", k=5).dim
     256
+    >>> Config.from_given(preset="paper", model="cade_ma").learning_rate
+    0.0001
+    >>> Config.from_given(k=5).preset
+    'recommended'
     """
+
+    given: frozenset[str] | None = dataclasses.field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def from_given(cls, **given: Any) -> Self:
+        """Options of which some are given; the others are the preset's, or the defaults.
+
+        Without a preset it is the recommended one. Nodes of one's own graph are not hidden from
+        training unless that is asked for.
+        """
+        values = {"preset": cls.spec("preset").in_commands, **given}
+        if values.get("graph") is not None:
+            values.setdefault("unseen_ratio", 0.0)
+        if values["preset"] == "recommended":
+            return cls(**values, given=frozenset(given))
+        return cls(**presets.complete(values, DEFAULT_MODEL))
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields changed, checked again; a preset leaves the changed ones."""
+        if self.given is not None:
+            changes.setdefault("given", self.given | set(changes))
+        return super().replace(**changes)
+
+    def to_flagfile(self) -> str:
+        """The options as an absl flagfile, which a command reads as exactly these options."""
+        flags = super().to_flagfile()
+        return flags if self.preset is not None else f"--preset={NO_PRESET}\n{flags}"
+
+
+CONFIG_FILE = "config.json"
+
+
+def read_config(run_dir: str | Path) -> Config:
+    """Options of a run.
+
+    Args:
+        run_dir: Folder of the run.
+
+    Raises:
+        InputError: The folder holds no run.
+    """
+    path = Path(run_dir) / CONFIG_FILE
+    if not path.is_file():
+        raise InputError(
+            str(run_dir), f"a run directory with {CONFIG_FILE}", "none", "Train first."
+        )
+    try:
+        return Config.from_json(path.read_bytes().decode())
+    except UnicodeDecodeError as error:
+        raise InputError(
+            str(path), "UTF-8 text", f"other bytes ({error})", "Restore the file."
+        ) from error

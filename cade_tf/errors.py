@@ -27,6 +27,10 @@ class InputError(ValueError):
         self.received = received
         self.remedy = remedy
 
+    def __reduce__(self) -> tuple[type["InputError"], tuple[str, str, str, str]]:
+        """From one process to another; what was received goes as text."""
+        return InputError, (self.argument, self.expected, str(self.received), self.remedy)
+
     def within(self, place: object) -> "InputError":
         """The same error, saying in which file the argument was found."""
         return InputError(f"{place}, {self.argument}", self.expected, self.received, self.remedy)

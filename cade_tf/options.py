@@ -15,6 +15,10 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from cade_tf.errors import InputError
+from cade_tf.notebooks import html_table, short
+
+LONGEST_REPR = 190
+"""Letters of a repr; what does not fit is counted."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,6 +30,8 @@ class OptionSpec:
     maximum: float | None = None
     choices: tuple[str, ...] | None = None
     positive: bool = False
+    instead_of: str | None = None
+    in_commands: Any = None
 
 
 def option(
@@ -36,6 +42,8 @@ def option(
     maximum: float | None = None,
     choices: Sequence[str] | None = None,
     positive: bool = False,
+    instead_of: str | None = None,
+    in_commands: Any = None,
 ) -> Any:
     """Declares a field of an `Options` class.
 
@@ -46,11 +54,22 @@ def option(
         maximum: Largest legal value, included.
         choices: Legal strings; for a list field, legal elements.
         positive: Whether the value must be greater than zero.
+        instead_of: Name of another field, which this one replaces: of the two only one may differ
+            from its default.
+        in_commands: Value on the command line when nothing is said, where it is not the default.
 
     Returns:
         A dataclass field.
     """
-    spec = OptionSpec(help, minimum, maximum, tuple(choices) if choices else None, positive)
+    spec = OptionSpec(
+        help,
+        minimum,
+        maximum,
+        tuple(choices) if choices else None,
+        positive,
+        instead_of,
+        in_commands,
+    )
     return dataclasses.field(default=default, metadata={"option": spec})
 
 
@@ -75,10 +94,51 @@ class Options:
     name has one meaning everywhere.
     """
 
+    def __init_subclass__(cls) -> None:
+        # In the class itself before `dataclass` looks for it, and writes its own of all fields.
+        if "__repr__" not in cls.__dict__:
+            cls.__repr__ = Options.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        """The options that differ from their defaults, cut to one line."""
+        shown: list[str] = []
+        left = self.changed()
+        length = len(type(self).__name__) + len("(, ... and 99 more)")
+        for name, value in left.items():
+            part = f"{name}={short(value)}"
+            length += len(part) + 2
+            if length > LONGEST_REPR:
+                shown.append(f"... and {len(left) - len(shown)} more")
+                break
+            shown.append(part)
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the options that differ, and how many do not."""
+        changed = self.changed()
+        rows: dict[str, object] = {name: repr(value) for name, value in changed.items()}
+        rows["..."] = f"{len(self.field_names()) - len(changed)} options at their defaults"
+        return html_table(type(self).__name__, rows)
+
+    def changed(self) -> dict[str, Any]:
+        """The options that differ from their defaults, by name."""
+        return {n: getattr(self, n) for n in self.field_names() if self._differs(n)}
+
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            value = self._checked(field.name, getattr(self, field.name))
-            object.__setattr__(self, field.name, value)
+        for name in self._declared():
+            object.__setattr__(self, name, self._checked(name, getattr(self, name)))
+        for name, other in self.alternatives().items():
+            # Nothing of the other one is not asking for both.
+            if self._differs(name) and self._differs(other) and getattr(self, other):
+                raise either(name, other)
+
+    @classmethod
+    def _declared(cls) -> list[str]:
+        """Fields that are options, in the order of the dataclass."""
+        return [field.name for field in dataclasses.fields(cls) if "option" in field.metadata]
+
+    def _differs(self, name: str) -> bool:
+        return bool(getattr(self, name) != self.default(name))
 
     def _checked(self, name: str, value: Any) -> Any:
         kind, optional = self.kind(name)
@@ -95,6 +155,11 @@ class Options:
         return _check_scalar(name, kind, value, spec)
 
     @classmethod
+    def from_given(cls, **given: Any) -> Self:
+        """Options of which some are given; a class may complete them otherwise than by defaults."""
+        return cls(**given)
+
+    @classmethod
     def kind(cls, name: str) -> tuple[Any, bool]:
         """Type of a field, and whether it may be None."""
         # mypy takes the hash of the class for the hash of its instances.
@@ -107,10 +172,21 @@ class Options:
         return spec
 
     @classmethod
+    def default(cls, name: str) -> Any:
+        """Value of a field where nothing is said."""
+        return cls.__dataclass_fields__[name].default
+
+    @classmethod
+    def alternatives(cls) -> dict[str, str]:
+        """Fields that replace another one, and which."""
+        specs = {name: cls.spec(name) for name in cls._declared()}
+        return {name: spec.instead_of for name, spec in specs.items() if spec.instead_of}
+
+    @classmethod
     def groups(cls) -> dict[str, list[str]]:
         """Field names by the class that first declared them, in the order classes combine."""
-        names = {field.name for field in dataclasses.fields(cls)}
-        # A subclass that declares a field anew, for another default, leaves it in its group.
+        names = set(cls._declared())
+        # A subclass that declares a field again, for another default, leaves it in its group.
         declared = {n: base for base in cls.__mro__ for n in inspect.get_annotations(base)}
         groups: dict[str, list[str]] = {}
         for base in cls.__mro__:
@@ -150,13 +226,20 @@ class Options:
                 ", ".join(unknown),
                 "It was written by another version of cade_tf; train again.",
             )
+        for name, other in cls.alternatives().items():
+            # Earlier versions wrote both and read the first.
+            if values.get(name, cls.default(name)) != cls.default(name):
+                values.pop(other, None)
         return cls(**values)
 
     def to_flagfile(self) -> str:
-        """The options as an absl flagfile, one flag a line; None is left out."""
+        """The options as an absl flagfile, one flag per line, without None and what is replaced."""
+        replaced = {other for name, other in self.alternatives().items() if self._differs(name)}
         lines = []
         for name in self.field_names():
             value = getattr(self, name)
+            if name in replaced:
+                continue
             if isinstance(value, bool):
                 lines.append(f"--{name}" if value else f"--no{name}")
             elif isinstance(value, tuple):
@@ -166,8 +249,13 @@ class Options:
         return "\n".join(lines) + "\n"
 
     def replace(self, **changes: Any) -> Self:
-        """A copy with some fields changed, checked anew."""
+        """A copy with some fields changed, checked again."""
         return dataclasses.replace(self, **changes)
+
+
+def either(name: str, other: str) -> InputError:
+    """The mistake of giving two options of which one replaces the other."""
+    return InputError(name, f"either {name} or {other}", "both", "Leave one of them out.")
 
 
 def _check_scalar(name: str, kind: Any, value: Any, spec: OptionSpec) -> Any:
@@ -178,7 +266,7 @@ def _check_scalar(name: str, kind: Any, value: Any, spec: OptionSpec) -> Any:
     if kind is float and not math.isfinite(value):
         raise InputError(name, "a finite number", value, "Change it.")
     if kind is str and (value != value.strip() or len(value.splitlines()) > 1):
-        # A flagfile, which holds one flag a line, could not give it back.
+        # A flagfile, which holds one flag per line, could not give it back.
         raise InputError(name, "one line without blanks around it", repr(value), "Rename it.")
     if spec.choices is not None and value not in spec.choices:
         raise InputError(name, "one of " + ", ".join(spec.choices), repr(value), "Choose one.")

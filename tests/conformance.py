@@ -54,7 +54,7 @@ def shapes_of(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
             return None
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return type(value)(*map(shape, value))
-        return tuple(map(shape, value)) if isinstance(value, tuple) else tuple(value.shape)
+        return tuple(map(shape, value)) if isinstance(value, tuple | list) else tuple(value.shape)
 
     return tuple(map(shape, inputs))
 

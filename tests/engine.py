@@ -7,13 +7,22 @@ import numpy as np
 import scipy.sparse as sp
 import tensorflow as tf
 
+from cade_tf.config import Config, FeatureOptions
+from cade_tf.graph.features import FeatureTransform, node_features
 from cade_tf.graph.graph import Graph
+from cade_tf.graph.preparation import Preparation
+from cade_tf.inference.candidates import sampled_candidates
 from cade_tf.layers.bi_attention import TanhBiAttention, VectorBiAttention
 from cade_tf.layers.sagb import SAGB
-from cade_tf.models.dual_encoder import DualEncoder
-from cade_tf.models.factory import MODEL_CLASSES
+from cade_tf.losses import PairLoss
+from cade_tf.models.dual_encoder import DualEncoder, PairScores
+from cade_tf.models.factory import MODEL_CLASSES, make_model
+from cade_tf.sampling.batch import PairBatch, make_batch
 from cade_tf.sampling.graph_tables import GraphTables, make_graph_tables
 from cade_tf.sampling.neighborhood import sample_neighborhood
+from cade_tf.training import trainer
+from cade_tf.training.metrics import LossTerms, loss_terms
+from cade_tf.training.step import TrainingStep
 from tests import oracle
 
 MODELS = tuple(MODEL_CLASSES)
@@ -43,10 +52,49 @@ def small_tables(*, known: Any = None, **graph: Any) -> GraphTables:
 
 def small_model(name: str, **options: Any) -> DualEncoder:
     """A model for `small_graph` with random weights, the global bias included."""
-    settings = {"dim": DIM, "fanouts": (3, 2), "k": 3, "num_known": NODES, **options}
-    model = MODEL_CLASSES[name](feature_width=WIDTH, **settings)
-    model.build()
+    settings = {"dim": DIM, "fanouts": (3, 2), "k": 3, **options}
+    width, num_known = settings.pop("feature_width", WIDTH), settings.pop("num_known", NODES)
+    model = MODEL_CLASSES[name](**settings)
+    model.build_for(width, num_known)
     randomize(model)
+    return model
+
+
+def prepared_model(
+    name: str,
+    graph: Graph,
+    known: Any = None,
+    scaling: str = "none",
+    walk_length: int = 3,
+    **options: Any,
+) -> DualEncoder:
+    """A model with random weights that knows how to read graphs like this one.
+
+    Args:
+        name: Name of the model.
+        graph: The graph whose features it has seen.
+        known: Ids of the training nodes; all of the graph's by default.
+        scaling: How features are scaled.
+        walk_length: Steps of the walks that make contexts.
+        **options: Of `small_model`.
+    """
+    features = node_features(graph)
+    transform = FeatureTransform.fit(features, FeatureOptions(feature_scaling=scaling))
+    known_ids = graph.ids if known is None else np.asarray(known)
+    model = small_model(
+        name,
+        feature_width=transform.output_width,
+        num_known=len(known_ids),
+        feature_scaling=scaling,
+        walk_length=walk_length,
+        **options,
+    )
+    model.preparation = Preparation(
+        transform=transform,
+        known_ids=known_ids,
+        feature_names=graph.feature_names,
+        structural=not graph.num_features,
+    )
     return model
 
 
@@ -71,11 +119,11 @@ def drawn_children(
     trees = sample_neighborhood(tables, roots, samplings, tuple(fanouts), key)
     nodes = trees.nodes.numpy()
     drawn: dict[tuple[int, int], list[int]] = {}
-    behind = 0
+    place = 0
     for level, children in enumerate(trees.child_nodes):
         for row in children.numpy():
-            drawn[level, int(nodes[behind])] = row.tolist()
-            behind += 1
+            drawn[level, int(nodes[place])] = row.tolist()
+            place += 1
     return lambda level, node: drawn[level, node]
 
 
@@ -98,6 +146,51 @@ def _aggregate(round_: Any, k: int) -> Any:
     parameters["recurrent_kernel"] = layer.recurrent_kernel.numpy()[k]
     parameters["bias"] = layer.bias.numpy()[k]
     return lambda vectors: oracle.lstm_aggregator(vectors, parameters)
+
+
+def candidates(model: DualEncoder, tables: GraphTables, nodes: Any, key: tf.Tensor) -> tf.Tensor:
+    """What the library makes of nodes: `[nodes, K or 1, dim]`."""
+    return sampled_candidates(model, tables, tf.constant(nodes), key)
+
+
+def scores(
+    model: DualEncoder,
+    tables: GraphTables,
+    nodes: Any,
+    partners: Any,
+    negatives: Any,
+    key: tf.Tensor,
+) -> PairScores:
+    """What the library makes of pairs and negatives."""
+    return model.score_pairs(
+        make_batch(
+            tables,
+            tf.constant(nodes),
+            tf.constant(partners),
+            tf.ones(len(nodes), tf.bool),
+            tf.constant(negatives),
+            model.tree_shape,
+            key,
+        )
+    )
+
+
+def pair_terms(
+    scores: PairScores, valid: Sequence[bool], weight: float, temperature: float
+) -> LossTerms:
+    """The paper's loss of scores."""
+    batch = PairBatch(None, None, tf.constant(valid), None, None, None, None)
+    return loss_terms(PairLoss(weight, temperature=temperature), scores, batch)
+
+
+def make_step(
+    config: Config, tables: GraphTables | None = None, width: int = WIDTH
+) -> TrainingStep:
+    """A training step of a model on `small_graph`, or on other tables."""
+    tables = small_tables() if tables is None else tables
+    model = make_model(config)
+    model.build_for(width, tables.num_nodes)
+    return trainer.make_step(model, tables, config)[0]
 
 
 class OracleModel:

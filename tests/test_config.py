@@ -1,6 +1,8 @@
+from pathlib import Path
+
 import pytest
 
-from cade_tf.config import Config
+from cade_tf.config import Config, read_config
 from cade_tf.errors import InputError
 
 
@@ -14,7 +16,7 @@ def test_every_option_explains_itself():
 
 
 def test_a_data_set_and_a_graph_exclude_each_other():
-    with pytest.raises(InputError, match="either --dataset or --graph"):
+    with pytest.raises(InputError, match="either graph or dataset"):
         Config(dataset="pubmed", graph="mine.npz")
 
 
@@ -34,3 +36,46 @@ def test_seeds_fit_every_generator_they_are_given_to(name):
     assert getattr(Config(**{name: 2**31 - 1}), name) == 2**31 - 1
     with pytest.raises(InputError, match="at most 2147483647"):
         Config(**{name: 2**31})
+
+
+def test_steps_and_epochs_exclude_each_other():
+    assert Config(epochs=2).epochs == 2
+    assert Config(epochs=0, steps=10).steps == 10
+    with pytest.raises(InputError, match="either epochs or steps, received both"):
+        Config(epochs=2, steps=10)
+
+
+def test_what_is_replaced_is_left_out_of_a_flagfile():
+    lines = Config(epochs=2).to_flagfile().splitlines()
+    assert "--epochs=2" in lines
+    assert not any(line.startswith("--steps") for line in lines)
+
+
+def test_a_run_of_before_that_has_both_counts_epochs():
+    text = Config(steps=10).to_json().replace('"epochs": 0', '"epochs": 2')
+    assert Config.from_json(text) == Config(epochs=2)
+
+
+def test_paths_can_be_made_to_mean_the_same_in_any_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = Config(graph="edges.csv", labels="labels.csv", run_dir="runs/a").absolute()
+    assert config.graph == str(tmp_path / "edges.csv")
+    assert config.labels == str(tmp_path / "labels.csv")
+    assert config.features is None
+    assert Config(graph="a.npz,b.npz").absolute().graph == f"{tmp_path}/a.npz,{tmp_path}/b.npz"
+    assert Config(data_dir="~/data").absolute().data_dir == str(Path.home() / "data")
+
+
+def test_several_graphs_are_separated_by_commas(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert Config().graph_paths() == []
+    assert Config(graph="a.npz,b.npz").graph_paths() == ["a.npz", "b.npz"]
+    (tmp_path / "a,b.npz").write_text("a name with a comma")
+    assert Config(graph="a,b.npz").graph_paths() == ["a,b.npz"]
+
+
+def test_the_options_of_a_run_are_read_from_its_folder(tmp_path):
+    (tmp_path / "config.json").write_text(Config(dim=8).to_json())
+    assert read_config(tmp_path) == Config(dim=8)
+    with pytest.raises(InputError, match=r"a run directory with config\.json"):
+        read_config(tmp_path / "nowhere")

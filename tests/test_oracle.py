@@ -231,7 +231,7 @@ def test_loss_of_ma_uses_support_embeddings_of_each_negative():
     assert unit == pytest.approx(2 * math.log1p(math.exp(-1.0)))
 
 
-def test_loss_of_ma_encodes_v_anew_with_each_negative():
+def test_loss_of_ma_encodes_v_again_with_each_negative():
     # A dot score sends v to the embedding that agrees with its partner: 20 with p, -20 with n.
     h_v, h_p, h_n = np.array([[20.0], [-20.0]]), np.full((2, 1), 20.0), np.full((1, 2, 1), -20.0)
     loss = oracle.loss_ma([h_v], [h_p], h_n, oracle.dot_score(), weight=1)

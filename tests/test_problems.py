@@ -1,5 +1,7 @@
 """Mistakes are raised one by one, or collected all at once."""
 
+import pickle
+
 import pytest
 
 from cade_tf import problems
@@ -59,3 +61,9 @@ def test_a_raised_mistake_says_where_it_is_once():
         problems.within("/data/x.csv"),
     ):
         raise mistake("first")
+
+
+def test_a_mistake_travels_from_one_process_to_another():
+    error = InputError("dim", "at least 1", 0, "Raise it.")
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.argument, again.remedy) == (str(error), "dim", "Raise it.")

@@ -14,11 +14,11 @@ import scipy.sparse as sp
 import tensorflow as tf
 
 from cade_tf.baselines.hop_triplets import HopTriplets
-from cade_tf.cli.progress import Progress
 from cade_tf.errors import InputError
 from cade_tf.evaluation.design import Matrix, as_dense
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.link_splits import LinkSplit, hidden_edges
+from cade_tf.progress import Progress
 
 HIDDEN = 512
 PATIENCE = 100

@@ -11,11 +11,8 @@ from collections.abc import Callable, Iterator
 import tensorflow as tf
 
 from cade_tf.layers.aggregators import LSTMAggregator, MaxPoolAggregator
-from cade_tf.layers.sage_layer import SageLayer
+from cade_tf.layers.sagb import SageLayer
 from cade_tf.models.dual_encoder import DualEncoder
-from cade_tf.sampling import random
-from cade_tf.sampling.negatives import draw_negatives
-from cade_tf.sampling.neighborhood import distinct_instances, sample_neighborhood
 from cade_tf.training.step import TrainingStep
 
 
@@ -62,22 +59,12 @@ class BatchSizes:
 
 def batch_sizes(step: TrainingStep) -> BatchSizes:
     """Counts the distinct nodes of the batch that a step would do next."""
-    options, model, graph = step.options, step.model, step.graph
-    pairs = step.pairs.draw(graph, step.step * options.batch_size, options.batch_size)
-    key = random.make_key(options.seed, random.Stream.NEGATIVE, step.step)
-    negatives = draw_negatives(graph, key, options.negatives)
-    both = tf.concat([pairs.nodes, pairs.partners], 0)
-    samplings = tf.range(model.samplings, dtype=tf.int64)
-    every = tf.concat([tf.repeat(both, model.samplings), negatives], 0)
-    of = tf.concat([tf.tile(samplings, tf.shape(both)), tf.zeros_like(negatives)], 0)
-    roots, samplings_of_roots, _ = distinct_instances(every, of, graph.num_nodes)
-    key = random.make_key(options.seed, random.Stream.NEIGHBOR, step.step)
-    trees = sample_neighborhood(graph, roots, samplings_of_roots, model.fanouts, key)
-    leaves = tf.reshape(trees.child_nodes[-1], [-1])
+    trees = step.sampler.batch(step.step, drops=False).trees
+    leaves = tf.reshape(trees.child_index[-1], [-1])
     return BatchSizes(
-        tuple(int(children.shape[0]) for children in trees.child_nodes),
-        _distinct(trees.nodes),
-        _distinct(tf.concat([trees.nodes, leaves], 0)),
+        tuple(int(children.shape[0]) for children in trees.child_index),
+        _distinct(trees.self_index),
+        _distinct(tf.concat([trees.self_index, leaves], 0)),
     )
 
 
@@ -120,7 +107,7 @@ def _first_round(model: DualEncoder, layer: SageLayer, sizes: BatchSizes) -> Ite
         yield from _recurrent(model, layer, sizes.levels)
         yield Product(instances, aggregate.units, model.dim, model.parameter_sets)
     else:
-        # A node and the mean of its children stand beside each other.
+        # A node and the mean of its children are joined.
         yield Product(instances, 2 * width, columns, gradients=1)
 
 
@@ -130,7 +117,7 @@ def _next_round(model: DualEncoder, layer: SageLayer, levels: tuple[int, ...]) -
     aggregate = layer.aggregate
     if isinstance(aggregate, MaxPoolAggregator | LSTMAggregator):
         yield Product(nodes, dim, dim, sets)
-        # The children of a single level stand behind it; those of several are among all rows.
+        # The children of a single level follow it; those of several are among all rows.
         rows = levels[-1] if len(levels) == 2 else sum(levels)
         yield Product(rows, dim, aggregate.dense.units, sets)
         yield from _recurrent(model, layer, levels[:-1])

@@ -20,6 +20,10 @@ CASES = (
     "reddit_size",
     "peer",
 )
+QUICKSTART = Config(
+    dataset="digits", model="cade_ms", k=5, dim=128, fanouts=(10, 5), steps=200, learning_rate=1e-3
+)
+"""The run whose start is measured: flags/quickstart.flags."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -56,7 +60,7 @@ class BenchOptions(DataOptions):
         super().__post_init__()
         for name in ("peer_python", "peer_data"):
             if self.peer is not None and getattr(self, name) is None:
-                raise InputError(name, "a path beside --peer", "none", f"Give --{name}.")
+                raise InputError(name, "a path with --peer", "none", f"Give --{name}.")
 
     def sized(self) -> "BenchOptions":
         """These options, made small where `quick` asks for it."""

@@ -35,9 +35,9 @@ def compare(
     """
     job, field = KINDS[kind]
     for _ in range(options.peer_rounds):
-        mine, *beside = ours(job, options)
+        mine, *others = ours(job, options)
         name, theirs = run_peer(options, field, embed=kind == "embed")
-        yield from (mine, *beside)
+        yield from (mine, *others)
         yield Measurement(f"peer/{kind}/{name}", mine.unit, (theirs,))
         yield Measurement(f"peer/{kind}/ours_over_peer", "x", (mine.median / theirs,))
 

@@ -6,47 +6,35 @@ import tensorflow as tf
 
 from cade_tf.benchmark.measure import seconds_of, steps_a_repeat
 from cade_tf.config import Config
-from cade_tf.graph.features import node_features
-from cade_tf.graph.graph import Features, Graph
-from cade_tf.inference.encoder import Encoder, fit_transform
+from cade_tf.graph.features import FeatureTransform
+from cade_tf.graph.graph import Graph
+from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.models.factory import make_model
-from cade_tf.sampling.graph_tables import make_graph_tables
+from cade_tf.training import trainer
 from cade_tf.training.step import TrainingStep
 
 
-def make_step(graph: Graph, config: Config, features: Features | None = None) -> TrainingStep:
+def make_step(
+    graph: Graph, config: Config, transform: FeatureTransform | None = None
+) -> TrainingStep:
     """A training step of a model on a graph.
 
     Args:
         graph: The training graph.
         config: Options.
-        features: Scaled features, where several steps share them.
+        transform: Scaling of the features, where several steps share it.
     """
-    if features is None:
-        features = scaled_features(graph, config)
-    model = make_model(
-        config, feature_width=features.shape[1], num_known=graph.num_nodes, seed=config.seed
-    )
-    return TrainingStep(model, make_graph_tables(graph, features), config)
+    model = adapted_model(graph, config, transform)
+    return trainer.make_step(model, model.tables(graph), config)[0]
 
 
-def scaled_features(graph: Graph, config: Config) -> Features:
-    """The features of a graph as training would scale them."""
-    return fit_transform(graph, config, config.seed).apply(node_features(graph))
-
-
-def make_encoder(graph: Graph, config: Config) -> Encoder:
-    """An untrained encoder: as fast as a trained one."""
-    transform = fit_transform(graph, config, config.seed)
-    width = transform.apply(node_features(graph)[:1]).shape[1]
-    return Encoder(
-        model=make_model(config, feature_width=width, num_known=graph.num_nodes),
-        transform=transform,
-        known_ids=graph.ids,
-        walk_length=config.walk_length,
-        feature_names=graph.feature_names,
-        structural=not graph.num_features,
-    )
+def adapted_model(
+    graph: Graph, config: Config, transform: FeatureTransform | None = None
+) -> DualEncoder:
+    """An untrained model: as fast as a trained one."""
+    model = make_model(config)
+    model.adapt(graph, transform=transform)
+    return model
 
 
 def run_steps(step: TrainingStep, count: int) -> Any:

@@ -72,7 +72,7 @@ def output_lines(
     Args:
         command: Program and arguments.
         standard_input: What it reads.
-        environment: Variables beside those of this process.
+        environment: Variables in addition to those of this process.
 
     Raises:
         JobFailed: The command cannot be run, failed, or printed nothing.

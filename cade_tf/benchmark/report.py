@@ -86,9 +86,9 @@ def _preamble(header: dict[str, Any]) -> str:
     fanouts = ",".join(map(str, options["fanouts"]))
     lines = [
         "Medians, quartiles in brackets. Warm-up and compilation are not counted, except in "
-        "embedding (sampled), in the first call beside the peer's embedding, and in the start of "
-        "a process. What is compared was run in turn, round by round; a ratio is the median of the "
-        "rounds' ratios. Peak memory is that of a process of its own.",
+        "embedding (sampled), in the first call of the embedding against the peer, and in the "
+        "start of a process. What is compared was run in turn, round by round; a ratio is the "
+        "median of the rounds' ratios. Peak memory is that of a process of its own.",
         f"Data: {options['dataset'] or options['graph']}; batch {options['batch_size']}, fan-outs "
         f"{fanouts}, {options['dim']} dimensions, Q = {options['negatives']}, float32, "
         f"{'dense' if options['densify_features'] else 'as loaded'} features.",

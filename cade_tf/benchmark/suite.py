@@ -7,10 +7,10 @@ from typing import Any
 
 from cade_tf.benchmark import peers
 from cade_tf.benchmark.measure import Measurement, joined
-from cade_tf.benchmark.options import CASES, BenchOptions
+from cade_tf.benchmark.options import CASES, QUICKSTART, BenchOptions
 from cade_tf.benchmark.processes import Job, JobFailed, run_job
-from cade_tf.cli.progress import Progress
-from cade_tf.config import MODELS, Config
+from cade_tf.config import MODELS
+from cade_tf.progress import Progress
 
 FEW = 3
 
@@ -41,17 +41,14 @@ class Part:
     work: Callable[[], list[Measurement]]
 
 
-def run(
-    options: BenchOptions, start: Config, keep: Callable[[Results], None] = lambda results: None
-) -> Results:
+def run(options: BenchOptions, keep: Callable[[Results], None] = lambda results: None) -> Results:
     """Runs the cases that the options choose; a part that fails does not stop the others.
 
     Args:
         options: Options, already sized.
-        start: Options of the run whose start-up is measured.
         keep: Called with all results so far after every part.
     """
-    parts = list(parts_of(options, start))
+    parts = list(parts_of(options))
     found: list[Measurement] = []
     failures: dict[str, str] = {}
     with Progress("bench", len(parts), "parts", plain_seconds=0.0) as progress:
@@ -65,11 +62,11 @@ def run(
     return Results(joined(found), failures)
 
 
-def parts_of(options: BenchOptions, start: Config) -> Iterator[Part]:
+def parts_of(options: BenchOptions) -> Iterator[Part]:
     """The parts of the chosen cases; without a peer there is nothing to compare with one."""
     for case in options.cases or CASES:
         if case != "peer":
-            for title, job in _jobs(case, options, start):
+            for title, job in _jobs(case, options):
                 yield Part(f"{case} {title}".strip(), partial(run_job, job, options))
         elif options.peer is not None:
             for kind in peers.KINDS:
@@ -80,7 +77,7 @@ def _compare(options: BenchOptions, kind: str) -> list[Measurement]:
     return list(peers.compare(options, kind))
 
 
-def _jobs(case: str, options: BenchOptions, start: Config) -> Iterator[tuple[str, Job]]:
+def _jobs(case: str, options: BenchOptions) -> Iterator[tuple[str, Job]]:
     """Titles and jobs of a case."""
 
     def few(task: str, **arguments: Any) -> Job:
@@ -111,12 +108,12 @@ def _jobs(case: str, options: BenchOptions, start: Config) -> Iterator[tuple[str
         case "loading":
             yield "", Job("workloads.load")
         case "startup":
-            arguments = {"config": start.to_json()}
+            arguments = {"config": QUICKSTART.to_json()}
             job = Job("workloads.first_step", arguments, "startup/quickstart/first_step")
             for number in range(min(options.repeats, FEW)):
                 yield f"{number + 1}", job
         case "growth":
             for model in ("cade_gb", "cade_ms"):
-                yield model, Job("growth.growth", {"model": model})
+                yield model, Job("generated.growth", {"model": model})
         case "reddit_size":
-            yield "", Job("reddit_size.train_reddit_size")
+            yield "", Job("generated.train_reddit_size")

@@ -6,9 +6,10 @@ from functools import partial
 from cade_tf.benchmark import arithmetic
 from cade_tf.benchmark.measure import Measurement, Work, in_turn, peak_memory, ratios, seconds_of
 from cade_tf.benchmark.options import BenchOptions
-from cade_tf.benchmark.preparation import make_step, run_steps, scaled_features, warm
+from cade_tf.benchmark.preparation import make_step, run_steps, warm
 from cade_tf.config import Config
 from cade_tf.graph import loading
+from cade_tf.graph.features import FeatureTransform, node_features
 from cade_tf.sampling.tables import SparseTable
 from cade_tf.training.step import TrainingStep
 
@@ -22,13 +23,13 @@ def label(config: Config) -> str:
 
 
 def steps(options: BenchOptions) -> Iterator[Measurement]:
-    """All models in turn in one process, each beside the bare products of its step."""
+    """All models in turn in one process, each with the bare products of its step."""
     half, whole = (options.config("cade_ma", k=k) for k in (options.k // 2, options.k))
     baseline = options.config(BASELINE)
     configs = [baseline, options.config("cade_gb"), options.config("cade_ms"), half, whole]
     graph = loading.load(baseline)
-    features = scaled_features(graph, baseline)
-    prepared = {label(config): make_step(graph, config, features) for config in configs}
+    transform = FeatureTransform.fit(node_features(graph), baseline, baseline.seed)
+    prepared = {label(config): make_step(graph, config, transform) for config in configs}
     found = {one.name: one for one in step_times(prepared, "mean", options)}
     yield from found.values()
 
@@ -91,7 +92,7 @@ def step_times(
     works: dict[str, Work] = {}
     for name, step in prepared.items():
         works[name] = partial(run_steps, step, counts[name])
-        if with_products and not isinstance(step.graph.features, SparseTable):
+        if with_products and not isinstance(step.sampler.graph.features, SparseTable):
             works[_products(name)] = _bare_products(step, counts[name])
     seconds = in_turn(works, options.repeats)
     for name, count in counts.items():
@@ -114,8 +115,8 @@ def _products(name: str) -> str:
 
 def _bare_products(step: TrainingStep, count: int) -> Work:
     """As many products as `count` steps need, with the sizes of the next batch."""
-    sizes = arithmetic.batch_sizes(step)
-    needed = arithmetic.products(step.model, sizes, step.options.batch_size, step.options.negatives)
+    sizes, sampler = arithmetic.batch_sizes(step), step.sampler
+    needed = arithmetic.products(step.model, sizes, sampler.batch_size, sampler.negatives)
     run = arithmetic.bare_products(needed)
 
     def repeat() -> None:

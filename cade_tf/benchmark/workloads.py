@@ -8,13 +8,13 @@ import tensorflow as tf
 
 from cade_tf.benchmark.measure import Measurement, Work, in_turn, peak_memory, seconds_of
 from cade_tf.benchmark.options import BenchOptions
-from cade_tf.benchmark.preparation import make_encoder, make_step, run_steps
+from cade_tf.benchmark.preparation import adapted_model, make_step, run_steps
 from cade_tf.benchmark.training import BASELINE, label
 from cade_tf.config import MODELS, Config
 from cade_tf.graph import loading, splits
 from cade_tf.graph.graph import Graph
 from cade_tf.inference.algorithm1 import embed_all_nodes
-from cade_tf.inference.encoder import Encoder
+from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.sampling import random
 from cade_tf.sampling.graph_tables import make_graph_tables
 from cade_tf.sampling.walks import walk
@@ -26,18 +26,18 @@ def embedding(options: BenchOptions) -> Iterator[Measurement]:
     graph = loading.load(configs[0])
     works: dict[str, Work] = {}
     for config in configs:
-        encoder = make_encoder(graph, config)
-        works[f"embed/{label(config)}/sampled"] = partial(one_pass, encoder, graph, config)
-        works[f"embed/{label(config)}/full"] = partial(encoder.embed_full, graph, progress=False)
+        model = adapted_model(graph, config)
+        works[f"embed/{label(config)}/sampled"] = partial(one_pass, model, graph, config)
+        works[f"embed/{label(config)}/full"] = partial(model.embed_full, graph, progress=False)
     for work in works.values():
         work()
     for name, seconds in in_turn(works, options.repeats).items():
         yield Measurement(name, "nodes/s", tuple(graph.num_nodes / value for value in seconds))
 
 
-def one_pass(encoder: Encoder, graph: Graph, config: Config) -> np.ndarray:
+def one_pass(model: DualEncoder, graph: Graph, config: Config) -> np.ndarray:
     """Embeds every node from one walk, compilation included."""
-    return encoder.embed(graph, walks=1, batch_size=config.embed_batch_size, progress=False)
+    return model.embed(graph, walks=1, batch_size=config.embed_batch_size, progress=False)
 
 
 def embed_as_peer(options: BenchOptions) -> Iterator[Measurement]:
@@ -48,14 +48,14 @@ def embed_as_peer(options: BenchOptions) -> Iterator[Measurement]:
     """
     config = options.config(BASELINE)
     graph = loading.load(config)
-    encoder = make_encoder(graph, config)
-    tables = encoder.tables(graph)
+    model = adapted_model(graph, config)
+    tables = model.tables(graph)
     embed = partial(
         embed_all_nodes,
-        encoder.model,
+        model,
         tables,
         walks=1,
-        walk_length=encoder.walk_length,
+        walk_length=model.walk_length,
         seed=config.seed,
         batch_size=config.embed_batch_size,
         progress=False,

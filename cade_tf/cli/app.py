@@ -1,7 +1,8 @@
 """`cade COMMAND --flags`: finds the command, parses its flags, runs it, reports mistakes.
 
-A command is a module `cade_tf.COMMAND` with `OPTIONS`, the class of its options, and
-`run(options, words)`. It is imported only when called, so that help and mistakes answer at once.
+A command is a module `cade_tf.cli.COMMAND` with `OPTIONS`, the class of its options, and
+`run(options, words)`; where it takes words, `WORDS` lists them. It is imported only when called,
+and imports TensorFlow only when it runs, so that help and mistakes are answered at once.
 """
 
 import errno
@@ -10,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
+from typing import Any
 
 from cade_tf.cli import flags
 from cade_tf.errors import InputError
@@ -21,11 +23,13 @@ COMMANDS = {
     "export": "Write a trained run as a SavedModel for TensorFlow Serving.",
     "explain": "Show what the attention between two nodes chose.",
     "neighbors": "Find the nodes nearest to a node.",
+    "links": "Predict links: hide edges, train and score; or rank the links a node lacks.",
     "evaluate": "Score a run or an embeddings file.",
     "tune": "Search for good flags on the validation nodes.",
     "reproduce": "Run an experiment of the paper and write its report.",
     "bench": "Measure speed and memory, and write the report.",
     "data": "List, describe, check, convert and download graphs.",
+    "completion": "Print a script that completes commands and flags in a shell.",
 }
 
 
@@ -47,7 +51,8 @@ def _dispatch(arguments: list[str]) -> int:
         print(_overview())
         return 0 if arguments else 2
     if arguments[0] in ("-v", "--version"):
-        print("cade_tf", version("cade_tf"))
+        for package in ("cade_tf", "tensorflow", "keras"):
+            print(package, version(package))
         return 0
     name, *rest = arguments
     if name not in COMMANDS:
@@ -55,23 +60,8 @@ def _dispatch(arguments: list[str]) -> int:
     return _run(name, rest)
 
 
-def run_command(name: str, arguments: Sequence[str] | None = None) -> int:
-    """Runs one command; `python -m cade_tf.COMMAND` comes here directly.
-
-    Args:
-        name: Name of the command.
-        arguments: Its flags; by default those of the process.
-
-    Returns:
-        The exit code.
-    """
-    rest = list(sys.argv[1:] if arguments is None else arguments)
-    return _guarded(lambda: _run(name, rest))
-
-
 def _run(name: str, arguments: list[str]) -> int:
-    _prepare_environment()
-    module = importlib.import_module(f"cade_tf.{name}")
+    module = module_of(name)
     try:
         options, words = flags.parse(module.OPTIONS, arguments)
     except flags.HelpRequested:
@@ -79,6 +69,11 @@ def _run(name: str, arguments: list[str]) -> int:
         print(f"{COMMANDS[name]}\n\nUsage: {usage}\n{flags.help_text(module.OPTIONS)}")
         return 0
     return module.run(options, words) or 0
+
+
+def module_of(name: str) -> Any:
+    """The module of a command."""
+    return importlib.import_module(f"cade_tf.cli.{name}")
 
 
 def _guarded(work: Callable[[], int]) -> int:
@@ -100,14 +95,6 @@ def _guarded(work: Callable[[], int]) -> int:
         # A run that was asked to stop says what it has saved, and by which signal.
         print(f"cade: {str(error) or 'stopped.'}", file=sys.stderr)
         return getattr(error, "exit_code", 130)
-
-
-def _prepare_environment() -> None:
-    """Settings that TensorFlow reads once, when it is first imported."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    # Large tensors of every step would otherwise be mapped and unmapped by malloc, page by page;
-    # TensorFlow's own pool keeps them and makes element-wise operations about three times faster.
-    os.environ.setdefault("TF_CPU_ALLOCATOR_USE_BFC", "1")
 
 
 def _fail(error: Exception, code: int = 2) -> int:
@@ -132,7 +119,3 @@ def _overview() -> str:
             "cade COMMAND --help explains the flags of a command.",
         ]
     )
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from absl import flags
 
 from cade_tf.errors import InputError
-from cade_tf.options import Options
+from cade_tf.options import Options, either
 
 AnyOptions = TypeVar("AnyOptions", bound=Options)
 
@@ -25,7 +25,7 @@ KIND_NAMES = {int: "a whole number", float: "a number", bool: "true or false", s
 def define(options: type[Options]) -> flags.FlagValues:
     """Defines a flag for every field; the dataclass checks bounds and choices, once for all."""
     values = flags.FlagValues()
-    flags.DEFINE_string("flagfile", "", "File with one flag a line.", flag_values=values)
+    flags.DEFINE_string("flagfile", "", "File with one flag per line.", flag_values=values)
     flags.DEFINE_bool("help", False, "Show this help.", short_name="h", flag_values=values)
     for name in options.field_names():
         _define_one(options, name, values)
@@ -34,7 +34,7 @@ def define(options: type[Options]) -> flags.FlagValues:
 
 def _define_one(options: type[Options], name: str, values: flags.FlagValues) -> None:
     kind, _ = options.kind(name)
-    default = _default(options, name)
+    default = options.default(name)
     if typing.get_origin(kind) is tuple:
         # absl's lists hold strings; the elements are typed when the dataclass is made.
         define_kind, default = flags.DEFINE_list, ",".join(map(str, default))
@@ -46,10 +46,6 @@ def _define_one(options: type[Options], name: str, values: flags.FlagValues) -> 
             str: flags.DEFINE_string,
         }[kind]
     define_kind(name, default, options.spec(name).help, flag_values=values)
-
-
-def _default(options: type[Options], name: str) -> Any:
-    return options.__dataclass_fields__[name].default
 
 
 def parse(options: type[AnyOptions], arguments: Sequence[str]) -> tuple[AnyOptions, list[str]]:
@@ -79,8 +75,16 @@ def parse(options: type[AnyOptions], arguments: Sequence[str]) -> tuple[AnyOptio
         raise _bad_value(error, options) from error
     if values.help:
         raise HelpRequested
-    given = {name: _typed(options, name, values[name].value) for name in options.field_names()}
-    return options(**given), rest
+    given = {
+        name: _typed(options, name, values[name].value)
+        for name in options.field_names()
+        if values[name].present
+    }
+    for name, other in options.alternatives().items():
+        # Only here is a default that was given distinguished from one that was not.
+        if name in given and other in given and given[name] != options.default(name):
+            raise either(name, other)
+    return options.from_given(**given), rest
 
 
 class HelpRequested(Exception):
@@ -130,13 +134,13 @@ def help_text(options: type[Options]) -> str:
             lines.extend(_describe(options, name))
     lines.append("\nGeneral:")
     lines.append("  --flagfile=PATH")
-    lines.append("      Read flags from a file, one a line.")
+    lines.append("      Read flags from a file, one per line.")
     return "\n".join(lines)
 
 
 def _describe(options: type[Options], name: str) -> list[str]:
     spec = options.spec(name)
-    default = _default(options, name)
+    default = options.default(name) if spec.in_commands is None else spec.in_commands
     kind, _ = options.kind(name)
     if kind is bool:
         head = f"  --[no]{name}"

@@ -1,10 +1,11 @@
 """What is told on standard error, and how."""
 
-import contextlib
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from typing import TextIO
+
+from cade_tf.environment import quiet_import_tensorflow
 
 LEVELS = {
     "debug": logging.DEBUG,
@@ -12,6 +13,22 @@ LEVELS = {
     "warning": logging.WARNING,
     "error": logging.ERROR,
 }
+
+
+class StandardErrorHandler(logging.StreamHandler[TextIO]):
+    """Writes to whatever standard error is at the time.
+
+    While a progress bar is shown, that is a file which keeps other lines above the bar.
+    """
+
+    @property
+    def stream(self) -> TextIO:
+        """The present standard error."""
+        return sys.stderr
+
+    @stream.setter
+    def stream(self, value: TextIO) -> None:
+        """Ignored: there is no other stream."""
 
 
 def configure(verbosity: str) -> None:
@@ -29,28 +46,13 @@ def configure(verbosity: str) -> None:
     logger.setLevel(LEVELS[verbosity])
     for handler in list(logger.handlers):
         logger.removeHandler(handler)
-    handler = logging.StreamHandler(sys.stderr)
+    handler = StandardErrorHandler()
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s" if debugging else "cade: %(message)s"
     handler.setFormatter(logging.Formatter(form))
     logger.addHandler(handler)
     logger.propagate = False
     logging.getLogger("tensorflow").setLevel(logging.DEBUG if debugging else logging.ERROR)
-    with contextlib.nullcontext() if debugging else _silent_standard_error():
-        import tensorflow as tf
-
-        tf.config.list_physical_devices()
-
-
-@contextlib.contextmanager
-def _silent_standard_error() -> Iterator[None]:
-    """Drops what native code writes before it can be told not to."""
-    sys.stderr.flush()
-    kept = os.dup(2)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
+    if debugging:
+        import tensorflow  # noqa: F401
+    else:
+        quiet_import_tensorflow()

@@ -42,7 +42,7 @@ class Scaling:
             for start in range(0, len(matrix), CHUNK):
                 squares += np.square(matrix[start : start + CHUNK] - mean).sum(axis=0)
             variance = squares / max(len(matrix), 1)
-        # A constant column leaves rounding noise behind; it must not be blown up to unit spread.
+        # A constant column leaves rounding noise; it must not be blown up to unit spread.
         noise = 1e-10 * (mean**2 + 1e-30)
         spread = np.where(variance > noise, np.sqrt(np.maximum(variance, 0.0)), 1.0)
         return cls(mean, spread)

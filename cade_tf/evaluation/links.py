@@ -2,9 +2,10 @@
 
 Two protocols, both in every report:
 
-* `paper`: concatenation of the two embeddings and the `sgd` probe, which reproduces the paper's
-  row of raw features. It is weak: a linear score of a concatenation is a sum of one score per
-  node and cannot compare the two.
+* `paper`: concatenation of the two embeddings and the `sgd` probe. The paper does not say what its
+  predictor is; this is our guess. It agrees with the paper's row of raw features in two of four
+  columns of Pubmed. It is weak: a linear score of a concatenation is a sum of one score per node
+  and cannot compare the two.
 * `strong`: elementwise product or difference with the `logreg` probe, or the plain dot product;
   which of them is chosen by the AUC on validation edges.
 """

@@ -8,6 +8,8 @@ import numpy as np
 
 from cade_tf.errors import InputError
 from cade_tf.evaluation.design import Matrix, as_dense
+from cade_tf.graph.graph import Graph
+from cade_tf.notebooks import shown_in_notebooks
 
 # Beyond some thousand points t-SNE takes minutes and the picture becomes a blot.
 MAX_POINTS = 5_000
@@ -49,7 +51,7 @@ def tsne_picture(
     class_names: tuple[str, ...] | None = None,
     seed: int = 0,
 ) -> None:
-    """Draws nodes in the plane by t-SNE, coloured by class.
+    """Draws nodes in the plane by t-SNE, coloured by class, into a file.
 
     Args:
         embeddings: [nodes, width], dense or CSR; at most `MAX_POINTS` nodes are drawn, chosen at
@@ -63,11 +65,48 @@ def tsne_picture(
     Raises:
         InputError: matplotlib is missing, there are fewer than 5 nodes, or labels are a matrix.
     """
+    if labels is not None and labels.ndim == 2:
+        raise InputError("labels", "one class per node", "a label matrix", "Leave the labels out.")
+    save_figure(_tsne_figure(embeddings, labels, title, class_names, seed), path)
+
+
+def plot_embeddings(graph: Graph, embeddings: Matrix, *, title: str = "", seed: int = 0) -> Any:
+    """Draws the nodes of a graph in the plane by t-SNE, coloured by class.
+
+    Args:
+        graph: The graph, for labels and names of classes; nodes of a graph without labels, or
+            with several per node, are drawn in one colour.
+        embeddings: [nodes, width], rows in the order of the graph; at most `MAX_POINTS` nodes are
+            drawn, chosen at random.
+        title: Title of the picture; the name of the graph by default.
+        seed: Seed of the choice and of t-SNE.
+
+    Returns:
+        A matplotlib figure, which a notebook shows and `savefig` writes.
+
+    Raises:
+        InputError: matplotlib is missing, there are fewer than 5 nodes, or these are embeddings
+            of another graph.
+    """
+    if embeddings.shape[0] != graph.num_nodes:
+        raise InputError(
+            "embeddings", f"{graph.num_nodes} rows", embeddings.shape[0], "Embed this graph."
+        )
+    labels = None if graph.is_multilabel else graph.labels
+    names = None if labels is None else graph.class_names
+    return shown_in_notebooks(_tsne_figure(embeddings, labels, title or graph.name, names, seed))
+
+
+def _tsne_figure(
+    embeddings: Matrix,
+    labels: np.ndarray | None,
+    title: str,
+    class_names: tuple[str, ...] | None,
+    seed: int,
+) -> Any:
     figures = require_matplotlib()
     if embeddings.shape[0] < 5:
         raise InputError("embeddings", "at least 5 nodes", embeddings.shape[0], "Draw more.")
-    if labels is not None and labels.ndim == 2:
-        raise InputError("labels", "one class per node", "a label matrix", "Leave the labels out.")
     count = min(embeddings.shape[0], MAX_POINTS)
     chosen = np.random.default_rng(seed).choice(embeddings.shape[0], count, replace=False)
     points = _plane(embeddings[chosen], seed)
@@ -84,7 +123,7 @@ def tsne_picture(
     axes.set_title(title)
     axes.set_xticks([])
     axes.set_yticks([])
-    save_figure(figure, path)
+    return figure
 
 
 def _plane(embeddings: Matrix, seed: int) -> np.ndarray:

@@ -5,23 +5,25 @@ import datetime
 import functools
 import hashlib
 import json
+import shutil
 import subprocess
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from cade_tf.config import Config
+from cade_tf.config import Config, SplitOptions
 from cade_tf.errors import InputError
 from cade_tf.evaluation import classification, clustering, links, probes
 from cade_tf.experiments.methods import Embedded, method_of
 from cade_tf.experiments.single_run import versions, write_json
 from cade_tf.graph.datasets import load_dataset
 from cade_tf.graph.graph import Graph
-from cade_tf.graph.link_splits import hidden_edges
-from cade_tf.graph.splits import node_split
+from cade_tf.graph.link_splits import LinkSplit, hidden_edges
+from cade_tf.graph.splits import NodeSplit, node_split
+from cade_tf.presets.paper import options as paper_options
 
 CLASSIFICATION, LINKS = "classification", "links"
 FLATNESS_PAIRS = 1024
@@ -40,8 +42,8 @@ class Cell:
         hidden_ratio: Share of edges hidden for link prediction.
         split_seed: Which of the random splits.
         config: Options of the method.
-        validating: Score the validation part and keep the test part out of sight, as long as a
-            recipe is being chosen.
+        validating: Score the validation part and keep the test part out of sight, as long as
+            options are being chosen.
 
     Example:
 
@@ -80,13 +82,30 @@ _IDENTITY = (
 
 
 def _key(result: Mapping[str, Any]) -> str:
-    """The key of the cell that has, or will have, this result."""
-    identity = {name: result[name] for name in _IDENTITY} | {"config": result["flags"]}
+    """The key of the cell that has, or will have, this result.
+
+    Only what departs from the paper counts, so that an option that is new, and off, keeps the
+    cells that were computed without it.
+    """
+    method = method_of(result["method"])
+    usual = {**vars(Config()), **(paper_options(method.model) if method.model else method.options)}
+    flags = result["flags"]
+    departures = {
+        name: flags[name]
+        for name in method.fields
+        if name in flags and _plain(flags[name]) != _plain(usual[name])
+    }
+    identity = {name: result[name] for name in _IDENTITY} | {"config": departures}
     text = json.dumps(identity, sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     return "-".join(
         [*(str(result[n]) for n in ("dataset", "task", "method", "split_seed")), digest]
     )
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON would give it back."""
+    return list(value) if isinstance(value, tuple) else value
 
 
 def restore(results: Mapping[str, Any], folder: Path) -> int:
@@ -119,6 +138,9 @@ def cached(cell: Cell, folder: Path) -> dict[str, Any] | None:
 def compute(cell: Cell, folder: Path, data_dir: str | None = None) -> dict[str, Any]:
     """Computes a cell and keeps its result.
 
+    A model is trained in a run directory next to the results: after a stop the cell goes on from
+    its newest checkpoint. The directory goes when the result is there.
+
     Args:
         cell: What to compute.
         folder: Where results are kept.
@@ -132,8 +154,9 @@ def compute(cell: Cell, folder: Path, data_dir: str | None = None) -> dict[str, 
     """
     graph = load_graph(cell.dataset, data_dir)
     started = time.monotonic()
-    embedded, scores = (
-        _node_scores(cell, graph) if cell.task == CLASSIFICATION else _link_scores(cell, graph)
+    run_dir = folder / cell.key()
+    embedded, scores = (_node_scores if cell.task == CLASSIFICATION else _link_scores)(
+        cell, graph, run_dir
     )
     result = {
         "dataset": cell.dataset,
@@ -153,6 +176,7 @@ def compute(cell: Cell, folder: Path, data_dir: str | None = None) -> dict[str, 
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
     write_json(folder / f"{cell.key()}.json", result)
+    shutil.rmtree(run_dir, ignore_errors=True)
     return result
 
 
@@ -162,22 +186,75 @@ def load_graph(dataset: str, data_dir: str | None) -> Graph:
     return load_dataset(dataset, data_dir)
 
 
-def _node_scores(cell: Cell, graph: Graph) -> tuple[Embedded, dict[str, dict[str, float]]]:
-    labels = graph.labels
-    if labels is None:
+class Part(NamedTuple):
+    """A graph, its labels, and in it the positions of nodes.
+
+    Attributes:
+        graph: What methods may see when they embed.
+        labels: Labels of its nodes.
+        seen: Nodes that methods may fit on.
+        scored: Nodes that are scored.
+    """
+
+    graph: Graph
+    labels: np.ndarray
+    seen: np.ndarray
+    scored: np.ndarray
+
+
+def part_of(graph: Graph, split: NodeSplit, *, validating: bool) -> Part:
+    """What a cell sees of a graph; test nodes and their edges are gone while options are chosen.
+
+    Raises:
+        InputError: The graph has no labels.
+    """
+    if graph.labels is None:
         raise InputError(
-            "labels", f"labels of {graph.name}", "none", "Put the label file beside the others."
+            "labels", f"labels of {graph.name}", "none", "Put the label file next to the others."
         )
-    options = cell.config.replace(unseen_ratio=cell.unseen_ratio, split_seed=cell.split_seed)
-    split = node_split(graph, options)
-    seen, scored = split.seen, split.test
-    if cell.validating:
-        # Test nodes and their edges stay out of sight while a recipe is chosen.
-        visible = np.sort(np.concatenate([split.train, split.validation]))
-        graph, labels = graph.subgraph(visible), labels[visible]
-        seen = np.searchsorted(visible, split.train)
-        scored = np.searchsorted(visible, split.validation)
-    embedded = method_of(cell.method).embed(graph, seen, cell.config)
+    if not validating:
+        return Part(graph, graph.labels, split.seen, split.test)
+    visible = np.sort(np.concatenate([split.train, split.validation]))
+    return Part(
+        graph.subgraph(visible),
+        graph.labels[visible],
+        np.searchsorted(visible, split.train),
+        np.searchsorted(visible, split.validation),
+    )
+
+
+def training_graph(cell: Cell, data_dir: str | None = None) -> Graph:
+    """What the method of a cell is fit on, for a preset that reads it.
+
+    Args:
+        cell: The cell; its options do not matter.
+        data_dir: Folder of the data sets.
+    """
+    graph = load_graph(cell.dataset, data_dir)
+    if cell.task == CLASSIFICATION:
+        part = _part(cell, graph)
+        return part.graph.subgraph(part.seen)
+    split = _hidden(cell, graph)
+    seen = np.setdiff1d(np.arange(graph.num_nodes), split.unseen)
+    return split.input_graph(graph, validating=cell.validating).subgraph(seen)
+
+
+def _part(cell: Cell, graph: Graph) -> Part:
+    options = SplitOptions(unseen_ratio=cell.unseen_ratio, split_seed=cell.split_seed)
+    return part_of(graph, node_split(graph, options), validating=cell.validating)
+
+
+def _hidden(cell: Cell, graph: Graph) -> LinkSplit:
+    if cell.hidden_ratio is None:
+        raise InputError("hidden_ratio", "a share of edges", "none", "Say what to hide.")
+    return hidden_edges(graph, cell.hidden_ratio, cell.unseen_ratio, cell.split_seed)
+
+
+def _node_scores(
+    cell: Cell, graph: Graph, run_dir: Path
+) -> tuple[Embedded, dict[str, dict[str, float]]]:
+    graph, labels, seen, scored = _part(cell, graph)
+    embedded = method_of(cell.method).embed(graph, seen, cell.config, run_dir)
     scores = {}
     for probe in probes.PROBES:
         found = classification.score(embedded.embeddings, labels, seen, scored, probe)
@@ -188,13 +265,13 @@ def _node_scores(cell: Cell, graph: Graph) -> tuple[Embedded, dict[str, dict[str
     return embedded, scores
 
 
-def _link_scores(cell: Cell, graph: Graph) -> tuple[Embedded, dict[str, dict[str, float]]]:
-    if cell.hidden_ratio is None:
-        raise InputError("hidden_ratio", "a share of edges", "none", "Say what to hide.")
-    split = hidden_edges(graph, cell.hidden_ratio, cell.unseen_ratio, cell.split_seed)
+def _link_scores(
+    cell: Cell, graph: Graph, run_dir: Path
+) -> tuple[Embedded, dict[str, dict[str, float]]]:
+    split = _hidden(cell, graph)
     seen = np.setdiff1d(np.arange(graph.num_nodes), split.unseen)
     visible = split.input_graph(graph, validating=cell.validating)
-    embedded = method_of(cell.method).embed(visible, seen, cell.config)
+    embedded = method_of(cell.method).embed(visible, seen, cell.config, run_dir)
     found = links.score_protocols(embedded.embeddings, split, validating=cell.validating)
     scores = {name: {"auc": score.auc, "ap": score.ap} for name, score in found.items()}
     if embedded.score_pairs is not None:

@@ -1,4 +1,4 @@
-"""A model beside others on the same split and budget, as one small table."""
+"""A model and others on the same split and budget, as one small table."""
 
 import dataclasses
 import time
@@ -6,8 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from cade_tf.config import Config
-from cade_tf.experiments import sharded_run
-from cade_tf.experiments.single_run import score_embeddings, start_fresh, train_and_evaluate
+from cade_tf.evaluation.comparison import FEW_LABELS, NodeScores
+from cade_tf.evaluation.comparison import table as node_table
+from cade_tf.experiments.single_run import (
+    score_labels,
+    scored_split,
+    start_fresh,
+    train_and_evaluate,
+)
 from cade_tf.graph import loading, splits
 from cade_tf.graph.features import FeatureTransform, node_features
 
@@ -22,12 +28,8 @@ class Row:
     scores: dict[str, float]
     seconds: float
     warning: str | None = None
-
-
-def default_run_dir(config: Config) -> str:
-    """runs/<data>-<model>."""
-    data = config.dataset or (Path(config.graph).stem if config.graph else loading.DEFAULT_DATASET)
-    return f"runs/{data}-{config.model}"
+    scored_on: str = "unseen nodes"
+    untrained: tuple[NodeScores, ...] = ()
 
 
 def run_methods(config: Config, run_dir: Path, *, progress: bool = True) -> list[Row]:
@@ -38,9 +40,6 @@ def run_methods(config: Config, run_dir: Path, *, progress: bool = True) -> list
     Returns:
         A row for each method; none for a worker that is not the chief.
     """
-    if config.cluster or config.memory_map:
-        work = sharded_run.run_cluster if config.cluster else sharded_run.run_mapped
-        return _rows(config, work(config, run_dir, progress=progress))
     config = start_fresh(config, run_dir)
     rows = []
     for method in config.compare:
@@ -48,8 +47,8 @@ def run_methods(config: Config, run_dir: Path, *, progress: bool = True) -> list
             rows.append(_raw_features(config))
         elif method != config.model:
             single = config.replace(model=method, compare=())
-            rows += _model(single, run_dir / method, progress)
-    own = _model(config, run_dir, progress)
+            rows += _model(single, run_dir / method, progress, compared=False)
+    own = _model(config, run_dir, progress, compared=True)
     return [*rows, *own] if own else []
 
 
@@ -59,19 +58,24 @@ def _raw_features(config: Config) -> Row:
     split = splits.node_split(graph, config)
     features = node_features(graph)
     transform = FeatureTransform.fit(features[split.seen], config, config.seed)
-    scores = score_embeddings(transform.apply(features), graph, split)
+    scored = scored_split(graph.labels, split)
+    scores = score_labels(transform.apply(features), graph.labels, scored)
     return Row(RAW_FEATURES, _micro(scores), time.monotonic() - started)
 
 
-def _model(config: Config, run_dir: Path, progress: bool) -> list[Row]:
-    return _rows(config, train_and_evaluate(config, run_dir, progress=progress))
+def _model(config: Config, run_dir: Path, progress: bool, *, compared: bool) -> list[Row]:
+    result = train_and_evaluate(config, run_dir, progress=progress, compared=compared)
+    return rows_of(config, result)
 
 
-def _rows(config: Config, result: dict[str, Any]) -> list[Row]:
+def rows_of(config: Config, result: dict[str, Any]) -> list[Row]:
+    """The row of a finished run; none where there is no result, as in a worker."""
     if not result:
         return []
     scores, seconds = _micro(result.get("scores", {})), result["total_seconds"]
-    return [Row(config.model, scores, seconds, result["warning"])]
+    untrained = tuple(NodeScores(**row) for row in result.get("comparison", ()))
+    scored_on = result.get("scored_on", Row.scored_on)
+    return [Row(config.model, scores, seconds, result["warning"], scored_on, untrained)]
 
 
 def _micro(scores: dict[str, dict[str, float]]) -> dict[str, float]:
@@ -79,7 +83,7 @@ def _micro(scores: dict[str, dict[str, float]]) -> dict[str, float]:
 
 
 def table(rows: list[Row]) -> str:
-    """The rows as text: micro-F1 of unseen nodes by probe, and seconds."""
+    """The rows as text: micro-F1 by probe, and seconds; then the last against no training."""
     probes = sorted({probe for row in rows for probe in row.scores})
     width = max(len(row.method) for row in rows)
     head = f"{'method':<{width}}" + "".join(f"  {probe:>7}" for probe in probes) + "  seconds"
@@ -88,6 +92,13 @@ def table(rows: list[Row]) -> str:
         cells = "".join(f"  {row.scores[p]:>7.3f}" if p in row.scores else " " * 9 for p in probes)
         lines.append(f"{row.method:<{width}}{cells}  {row.seconds:>7.1f}")
     if probes:
-        lines.append("(micro-F1 of unseen nodes, by probe)")
+        lines.append(f"(micro-F1 of {rows[-1].scored_on}, by probe)")
     lines += [f"warning, {row.method}: {row.warning}" for row in rows if row.warning]
+    if rows[-1].untrained:
+        lines += [
+            "",
+            node_table(rows[-1].untrained),
+            f"(unit vectors; micro-F1 of {rows[-1].scored_on} with all labels and with "
+            f"{FEW_LABELS} per class, NMI of k-means)",
+        ]
     return "\n".join(lines)

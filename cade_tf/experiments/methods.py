@@ -1,9 +1,10 @@
-"""Every method behind one interface: fit on the seen nodes, embed the whole graph."""
+"""Every method with one interface: fit on the seen nodes, embed the whole graph."""
 
 import dataclasses
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ _ENGINE = tuple(
         *SplitOptions.field_names(),
         *RunOptions.field_names(),
         "embed_batch_size",
+        "preset",  # its values count, not its name
     )
 )
 # GraphSAGE and CADE-gb have one encoder output: nothing to attend to.
@@ -62,6 +64,12 @@ class Embedded:
     flatness: Callable[[np.ndarray], float | None] = lambda pairs: None
 
 
+Embed = Callable[[Graph, np.ndarray, Config, Path], Embedded]
+
+# A cell that is killed goes on from its newest checkpoint; nobody looks at its summaries.
+_RUN = {"summary_every": 0, "checkpoint_minutes": 5.0, "keep_checkpoints": 1}
+
+
 @dataclasses.dataclass(frozen=True)
 class Method:
     """A way to embed nodes.
@@ -69,32 +77,45 @@ class Method:
     Args:
         name: Name on the command line and in files.
         title: Name in reports.
-        recipe: Method whose flagfile it shares.
         fields: Options that its embeddings depend on.
-        embed: From (graph, positions of the seen nodes, options) to embeddings of all nodes; fits
-            on `graph.subgraph(seen)` alone.
+        embed: From (graph, positions of the seen nodes, options, folder of a run that can be
+            continued) to embeddings of all nodes; fits on `graph.subgraph(seen)` alone.
+        model: Model whose preset it takes; empty for a baseline.
+        options: What a baseline has in place of a preset.
     """
 
     name: str
     title: str
-    recipe: str
     fields: tuple[str, ...]
-    embed: Callable[[Graph, np.ndarray, Config], Embedded]
+    embed: Embed
+    model: str = ""
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def trained(self) -> bool:
+        """Whether it is a model that is trained by steps."""
+        return self.model == self.name
 
 
-def _raw_features(graph: Graph, seen: np.ndarray, config: Config) -> Embedded:
+def _raw_features(graph: Graph, seen: np.ndarray, config: Config, run_dir: Path) -> Embedded:
     from cade_tf.baselines import raw_features
 
     return Embedded(raw_features.embed(graph))
 
 
-def _degree(graph: Graph, seen: np.ndarray, config: Config) -> Embedded:
+def _degree(graph: Graph, seen: np.ndarray, config: Config, run_dir: Path) -> Embedded:
     from cade_tf.baselines import degree
 
     return Embedded(degree.embed(graph))
 
 
-def _smoothed_pca(graph: Graph, seen: np.ndarray, config: Config) -> Embedded:
+def _components(graph: Graph, seen: np.ndarray, config: Config, run_dir: Path) -> Embedded:
+    from cade_tf.baselines import components
+
+    return Embedded(components.embed(graph))
+
+
+def _smoothed_pca(graph: Graph, seen: np.ndarray, config: Config, run_dir: Path) -> Embedded:
     from cade_tf.baselines import smoothed_pca
 
     started = time.monotonic()
@@ -103,7 +124,7 @@ def _smoothed_pca(graph: Graph, seen: np.ndarray, config: Config) -> Embedded:
     return Embedded(embeddings, time.monotonic() - started)
 
 
-def _graph2gauss(graph: Graph, seen: np.ndarray, config: Config) -> Embedded:
+def _graph2gauss(graph: Graph, seen: np.ndarray, config: Config, run_dir: Path) -> Embedded:
     from cade_tf.baselines import graph2gauss
 
     started = time.monotonic()
@@ -125,26 +146,28 @@ def _graph2gauss(graph: Graph, seen: np.ndarray, config: Config) -> Embedded:
     return Embedded(model.embed(attributes), seconds, details)
 
 
-def _engine(**changes: Any) -> Callable[[Graph, np.ndarray, Config], Embedded]:
-    def embed(graph: Graph, seen: np.ndarray, config: Config) -> Embedded:
+def _engine(**changes: Any) -> Embed:
+    def embed(graph: Graph, seen: np.ndarray, config: Config, run_dir: Path) -> Embedded:
         from cade_tf.inference.pair_scores import attention_flatness, dual_affinities
-        from cade_tf.training.forgetting import forget_models
-        from cade_tf.training.trainer import train
+        from cade_tf.training.trainer import train_graph
 
-        # An experiment trains hundreds of models in one process; those before are done with.
-        forget_models()
         training = graph.subgraph(seen)
-        trained = train(
+        trained = train_graph(
             training,
-            config.replace(**changes),
+            config.replace(**changes, **_RUN),
+            run_dir=run_dir,
             progress=False,
             transform=_TRANSFORMS.fit(training, config),
         )
-        details = {"metrics": trained.metrics, "warning": trained.warning}
+        details = {
+            "metrics": trained.metrics,
+            "warning": trained.warning,
+            "steps": trained.steps,
+        }
 
         def score_pairs(pairs: np.ndarray) -> np.ndarray:
             return dual_affinities(
-                trained.encoder,
+                trained.model,
                 graph,
                 pairs,
                 draws=config.embed_walks,
@@ -153,12 +176,36 @@ def _engine(**changes: Any) -> Callable[[Graph, np.ndarray, Config], Embedded]:
             )
 
         def flatness(pairs: np.ndarray) -> float | None:
-            return attention_flatness(trained.encoder, graph, pairs, seed=config.seed)
+            return attention_flatness(trained.model, graph, pairs, seed=config.seed)
 
         embeddings = trained.embed(graph, progress=False)
         return Embedded(embeddings, trained.seconds, details, score_pairs, flatness)
 
     return embed
+
+
+def embeddings_of(model: Any, graph: Graph, config: Config) -> np.ndarray:
+    """Embeddings of a model that is still in training, by Algorithm 1."""
+    found: np.ndarray = model.embed(
+        graph,
+        walks=config.embed_walks,
+        seed=config.seed,
+        batch_size=config.embed_batch_size,
+        progress=False,
+    )
+    return found
+
+
+def candidates_of(model: Any, graph: Graph, seed: int = 0) -> np.ndarray:
+    """What the attention chooses from: [nodes, K, dim], of one sampling of the neighbourhoods."""
+    import tensorflow as tf
+
+    from cade_tf.inference.on_demand import neighbor_key
+    from cade_tf.inference.whole_pass import WholePass
+
+    whole = WholePass(model, model.tables(graph))
+    found: np.ndarray = whole.candidates(neighbor_key(tf.constant(seed))).numpy()
+    return found
 
 
 class _Transforms:
@@ -168,8 +215,6 @@ class _Transforms:
         self._last: tuple[Any, FeatureTransform] | None = None
 
     def fit(self, graph: Graph, config: Config) -> FeatureTransform:
-        from cade_tf.inference.encoder import fit_transform
-
         features = node_features(graph)
         values = features.data if sp.issparse(features) else features
         # The features of other nodes, or of the same ones in other data, have another checksum.
@@ -180,7 +225,7 @@ class _Transforms:
             *(getattr(config, name) for name in (*_FEATURES, "seed")),
         )
         if self._last is None or self._last[0] != key:
-            self._last = (key, fit_transform(graph, config, config.seed))
+            self._last = (key, FeatureTransform.fit(features, config, config.seed))
         return self._last[1]
 
 
@@ -196,27 +241,25 @@ def _all() -> dict[str, Method]:
         "cade_ma": "CADE-MA",
     }
     g2g = (*_FEATURES, "dim", "steps", "learning_rate", "seed")
+    # Graph2Gauss on its authors' terms, but for at most 200 epochs; they stop early by 2000.
+    g2g_options = {"feature_scaling": "none", "steps": 200, "learning_rate": 1e-3, "dim": 256}
+    pca = (*_FEATURES, "dim", "seed")
     methods = [
-        Method("raw_features", "RawFeats", "raw_features", (), _raw_features),
-        Method("degree", "Degree alone", "degree", (), _degree),
-        Method(
-            "smoothed_pca",
-            "Smoothed PCA",
-            "smoothed_pca",
-            (*_FEATURES, "dim", "seed"),
-            _smoothed_pca,
-        ),
-        Method("graph2gauss", "Graph2Gauss", "graph2gauss", g2g, _graph2gauss),
+        Method("raw_features", "RawFeats", (), _raw_features),
+        Method("degree", "Degree alone", (), _degree),
+        Method("components", "Connected component alone", (), _components),
+        Method("smoothed_pca", "Smoothed PCA", pca, _smoothed_pca, options={"dim": 256}),
+        Method("graph2gauss", "Graph2Gauss", g2g, _graph2gauss, options=g2g_options),
         Method(
             "untrained",
             "Untrained encoder",
-            "graphsage",
             _UNTRAINED,
             _engine(model="graphsage", steps=0, epochs=0),
+            model="graphsage",
         ),
     ]
     methods += [
-        Method(name, titles[name], name, fields[name], _engine(model=name)) for name in titles
+        Method(name, titles[name], fields[name], _engine(model=name), model=name) for name in titles
     ]
     return {method.name: method for method in methods}
 

@@ -11,9 +11,13 @@ METRICS = {
         ("kmeans", "nmi", "k-means on unseen nodes, normalised mutual information"),
     ),
     LINKS: (
-        ("paper", "auc", "AUC, protocol `paper` (concatenation, `sgd`)"),
+        (
+            "paper",
+            "auc",
+            "AUC, protocol `paper` (our guess at the paper's: concatenation, `sgd`)",
+        ),
         ("strong", "auc", "AUC, protocol `strong` (product, difference or dot by validation)"),
-        ("paper", "ap", "Average precision, protocol `paper`"),
+        ("paper", "ap", "Average precision, protocol `paper` (our guess at the paper's)"),
         ("strong", "ap", "Average precision, protocol `strong`"),
         ("hadamard_logreg", "auc", "AUC, elementwise product and `logreg`"),
         ("l1_logreg", "auc", "AUC, absolute difference and `logreg`"),
@@ -27,13 +31,6 @@ UNRANKED = ("flatness",)
 """Metrics of which neither more nor less is better."""
 
 
-def main_metrics(task: str, bars: str | None) -> tuple[tuple[str, str, str], ...]:
-    """What an experiment is about, entries of `METRICS`.
-
-    Args:
-        task: A task.
-        bars: Probe or protocol that the experiment draws as bars, if it does.
-    """
-    if bars is None:
-        return METRICS[task][:MAIN]
-    return (next(names for names in METRICS[task] if names[0] == bars),)
+def main_metrics(task: str) -> tuple[tuple[str, str, str], ...]:
+    """What an experiment is about, entries of `METRICS`."""
+    return METRICS[task][:MAIN]

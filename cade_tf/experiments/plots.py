@@ -1,19 +1,21 @@
-"""Plots of an experiment: our scores as lines, the paper's as dashes of the same colour."""
+"""Plots of an experiment: our scores as lines, the paper's as dots of the same colour."""
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cade_tf.experiments.entries import TITLES
+from cade_tf import presets
+from cade_tf.experiments.cells import CLASSIFICATION
+from cade_tf.experiments.experiment import TITLES, labelled_title
 from cade_tf.experiments.metrics import main_metrics
 
 
 def draw(results: dict[str, Any], folder: Path) -> list[Path]:
-    """Draws the main scores of each data set, and training time where that is the subject.
+    """Draws the main scores and the training time of each data set, a picture for each block.
 
     Args:
         results: What `runner.run` gave.
-        folder: Folder of the report.
+        folder: Folder of the report; plots of an earlier report there are removed.
 
     Returns:
         The files written; none for experiments that are only tables.
@@ -21,71 +23,52 @@ def draw(results: dict[str, Any], folder: Path) -> list[Path]:
     Raises:
         InputError: matplotlib is missing.
     """
-    if results["bars"]:
-        return _draw_bars(results, folder)
-    entries = [e for e in results["entries"] if "scores" in e and e["x"] is not None]
+    for path in folder.glob("*.png"):
+        path.unlink()
     if results["axis"] is None:
         return []
+    scored = [e for e in results["entries"] if "scores" in e and e["x"] is not None]
     written = []
-    for dataset in dict.fromkeys(entry["dataset"] for entry in entries):
-        mine = [entry for entry in entries if entry["dataset"] == dataset]
-        for probe, metric, title in main_metrics(mine[0]["task"], None):
-
-            def score(entry: dict[str, Any], probe: str = probe, metric: str = metric) -> Any:
-                found = entry["scores"][probe][metric]
-                return 100 * found["mean"], 100 * (found["std"] or 0.0)
-
-            written.append(folder / f"{dataset}-{probe}.png")
-            # The paper's link predictor is that of the protocol named after it and no other.
-            printed = None if probe == "strong" else metric
-            # What stands in brackets is for the report; it would be longer than the axis.
-            label = title.split(" (")[0].replace("`", "") + ", %"
-            _lines(mine, score, label, results["axis"], TITLES[dataset], written[-1], printed)
-        if results["timed"]:
-            written.append(folder / f"{dataset}-seconds.png")
-            _lines(
-                mine,
-                lambda entry: (entry["training_seconds"]["mean"], 0.0),
-                "seconds of training",
-                results["axis"],
-                TITLES[dataset],
-                written[-1],
-                None,
-            )
+    for dataset in dict.fromkeys(entry["dataset"] for entry in scored):
+        for preset in presets.PRESETS:
+            mine = [e for e in scored if e["dataset"] == dataset and e["preset"] in (preset, None)]
+            if any(entry["preset"] for entry in mine):
+                written += _draw_block(mine, preset, results, folder)
     return written
 
 
-def _draw_bars(results: dict[str, Any], folder: Path) -> list[Path]:
-    """A score of every row, a picture for each data set."""
-    from cade_tf.evaluation.pictures import require_matplotlib, save_figure
-
+def _draw_block(
+    entries: list[dict[str, Any]], preset: str, results: dict[str, Any], folder: Path
+) -> list[Path]:
+    dataset, task = entries[0]["dataset"], entries[0]["task"]
+    name = labelled_title(dataset) if task == CLASSIFICATION else TITLES[dataset]
+    title = f"{name}: {presets.TITLES[preset]}"
+    if results["validating"]:
+        title += ", validation data"
     written = []
-    scored = [entry for entry in results["entries"] if "scores" in entry]
-    for dataset in dict.fromkeys(entry["dataset"] for entry in scored):
-        mine = [entry for entry in scored if entry["dataset"] == dataset]
-        ((probe, metric, title),) = main_metrics(mine[0]["task"], results["bars"])
-        found = [entry["scores"][probe][metric] for entry in mine]
-        means = [100 * score["mean"] for score in found]
-        figure = require_matplotlib().Figure(figsize=(7.6, 0.9 + 0.26 * len(mine)))
-        axes = figure.subplots()
-        colors = {name: f"C{i}" for i, name in enumerate(dict.fromkeys(e["method"] for e in mine))}
-        bars = axes.barh(
-            [entry["row"] for entry in mine],
-            means,
-            xerr=[100 * (score["std"] or 0.0) for score in found],
-            color=[colors[entry["method"]] for entry in mine],
-        )
-        # Bars that do not begin at zero say what they are.
-        spread = max(max(means) - min(means), 0.1)
-        axes.bar_label(bars, fmt="%.2f" if spread < 1 else "%.1f", padding=3, fontsize=8)
-        axes.set_xlim(min(means) - 0.3 * spread, max(means) + 0.15 * spread)
-        axes.margins(y=0.01)
-        axes.invert_yaxis()
-        axes.set_xlabel(title.replace("`", "") + ", %")
-        axes.set_title(TITLES[dataset])
-        axes.grid(axis="x", alpha=0.3)
-        written.append(folder / f"{dataset}-{probe}.png")
-        save_figure(figure, written[-1])
+    for probe, metric, label in main_metrics(task):
+
+        def score(entry: dict[str, Any], probe: str = probe, metric: str = metric) -> Any:
+            found = entry["scores"][probe][metric]
+            return 100 * found["mean"], 100 * (found["std"] or 0.0)
+
+        written.append(folder / f"{dataset}-{preset}-{probe}.png")
+        # The paper has one link predictor; our guess at it is the protocol named after it.
+        printed = None if probe == "strong" else metric
+        # What stands in brackets is for the report; it would be longer than the axis.
+        text = label.split(" (")[0].replace("`", "") + ", %"
+        _lines(entries, score, text, results["axis"], title, written[-1], printed)
+    written.append(folder / f"{dataset}-{preset}-seconds.png")
+    trained = [entry for entry in entries if entry["preset"]]
+    _lines(
+        trained,
+        lambda entry: (entry["training_seconds"]["mean"], 0.0),
+        "seconds of training",
+        results["axis"],
+        title,
+        written[-1],
+        None,
+    )
     return written
 
 
@@ -102,6 +85,7 @@ def _lines(
 
     figure = require_matplotlib().Figure(figsize=(6.4, 4.4))
     axes = figure.subplots()
+    has_paper = False
     for place, row in enumerate(dict.fromkeys(entry["row"] for entry in entries)):
         # Ten colours can be told apart; then the dashes begin.
         color, line = f"C{place % 10}", "-" if place < 10 else "--"
@@ -114,13 +98,13 @@ def _lines(
         paper = [(e["x"], e["paper"][printed]) for e in mine if printed and printed in e["paper"]]
         if paper:
             axes.plot(*zip(*paper, strict=True), color=color, linestyle=":", marker="x")
+            has_paper = True
+    # Ratios, widths and K are whole numbers; a tick between two of them would mean nothing.
+    axes.set_xticks(sorted({entry["x"] for entry in entries}))
+    axes.xaxis.set_major_formatter("{x:.0f}")
     axes.set_xlabel(axis)
     axes.set_ylabel(label)
-    axes.set_title(f"{title} (dotted: the paper)" if _has_paper(entries, printed) else title)
+    axes.set_title(f"{title} (dotted: the paper)" if has_paper else title)
     axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     axes.grid(alpha=0.3)
     save_figure(figure, path)
-
-
-def _has_paper(entries: list[dict[str, Any]], printed: str | None) -> bool:
-    return printed is not None and any(printed in entry["paper"] for entry in entries)

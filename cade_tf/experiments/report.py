@@ -1,12 +1,14 @@
-"""Turns results into a report: tables beside the paper's numbers, tests, plots."""
+"""Turns results into a report: two blocks next to the paper's numbers, tests, times, plots."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cade_tf.config import Config
+from cade_tf import presets
 from cade_tf.errors import InputError
 from cade_tf.experiments import plots
+from cade_tf.experiments.methods import method_of
 from cade_tf.experiments.metrics import METRICS, UNRANKED, main_metrics
 from cade_tf.experiments.single_run import write_json
 from cade_tf.experiments.statistics import paired_test
@@ -15,7 +17,9 @@ from cade_tf.files import atomic_write
 RESULTS_FILE = "results.json"
 REPORT_FILE = "report.md"
 NOTES_FILE = "notes.md"
-"""What people have to say about the numbers, beside them and kept when they are written anew."""
+"""What people have to say about the numbers; kept when the numbers are written again."""
+
+BLOCKS = (None, *presets.PRESETS)
 
 
 def write(results: dict[str, Any], folder: Path) -> Path:
@@ -30,11 +34,15 @@ def write(results: dict[str, Any], folder: Path) -> Path:
     """
     write_json(folder / RESULTS_FILE, results)
     pictures = [path.name for path in plots.draw(results, folder)]
-    notes = folder / NOTES_FILE
-    discussion = notes.read_text().strip() if notes.is_file() else ""
     with atomic_write(folder / REPORT_FILE) as file:
-        file.write(render(results, pictures, discussion).encode())
+        file.write(render(results, pictures, notes_of(folder)).encode())
     return folder / REPORT_FILE
+
+
+def notes_of(folder: Path) -> str:
+    """The discussion of a report; empty where there is none."""
+    notes = folder / NOTES_FILE
+    return notes.read_text().strip() if notes.is_file() else ""
 
 
 def read(folder: Path) -> dict[str, Any]:
@@ -69,52 +77,88 @@ def render(results: dict[str, Any], pictures: list[str], discussion: str = "") -
     parts = [f"# {results['title']}", _preamble(results)]
     if discussion:
         parts += ["## Discussion", discussion]
+    marks = _Marks(results)
     for task in METRICS:
-        for probe, metric, title in METRICS[task]:
-            table = score_table(results, task, probe, metric)
+        for place, (probe, metric, title) in enumerate(METRICS[task]):
+            table = score_table(results, task, probe, metric, marks=marks, all_rows=not place)
             if table:
                 parts += [f"## {title}", table]
+    if marks.texts:
+        parts += ["## Marks", marks.legend()]
     tests = _paired_tests(results)
     if tests:
-        title = "Against the recipe" if results["bars"] else "CADE against GraphSAGE"
-        parts += [f"## {title}, paired by split", tests]
-    if results["timed"]:
-        parts += ["## Seconds of training", _time_table(results)]
+        parts += ["## CADE against GraphSAGE, paired by split", tests]
+    times = _grid(
+        [e for e in results["entries"] if "scores" in e and e["preset"]],
+        lambda entry: _spread(entry["training_seconds"], 1.0, 0),
+    )
+    if times:
+        parts += ["## Seconds of training", times]
+    parts += ["## Options", _options(results)]
     if pictures:
         parts += ["## Plots", *(f"![{name}]({name})" for name in pictures)]
-    missing = _missing(results)
-    if missing:
-        parts += ["## Not available", missing]
-    recipes = _recipes(results)
-    if recipes:
-        parts += ["## Recipes", recipes]
     return "\n\n".join(parts) + "\n"
+
+
+class _Marks:
+    """Letters next to cells that did not run, or that a reader should be warned of."""
+
+    def __init__(self, results: dict[str, Any]) -> None:
+        self.splits = results["splits"]
+        self.texts: dict[str, str] = {}
+
+    def of(self, entry: dict[str, Any]) -> str:
+        """The marks of a cell, with a blank before them; empty for most."""
+        texts = []
+        if entry.get("warning"):
+            texts.append(f"**collapsed**: {entry['warning']}")
+        if "scores" not in entry:
+            texts.append(f"not run: {entry['reason']}" if entry["reason"] else "not run yet")
+        elif len(entry["cells"]) < len(self.splits):
+            done = ", ".join(str(cell["split_seed"]) for cell in entry["cells"])
+            reason = f"; {entry['reason']}" if entry["reason"] else ""
+            texts.append(f"split {done} of {', '.join(map(str, self.splits))} only{reason}")
+        return "".join(f" ({self._letter(text)})" for text in texts)
+
+    def _letter(self, text: str) -> str:
+        return self.texts.setdefault(text, chr(ord("a") + len(self.texts)))
+
+    def legend(self) -> str:
+        """What the letters mean."""
+        return "\n".join(f"- ({letter}) {text}" for text, letter in self.texts.items())
 
 
 def _preamble(results: dict[str, Any]) -> str:
     splits = results["splits"]
+    commits = sorted(
+        {str(c["commit"]) for e in results["entries"] for c in e.get("cells", ())} or {"none"}
+    )
     lines = [
-        f"Percent, mean ± sample standard deviation over {splits} "
-        f"{'split' if splits == 1 else 'splits'}; the paper's number in brackets; the best of a "
-        "column in bold.",
-        f"Written on {results['date']} at commit {results['commit']} with "
+        f"Percent, mean ± sample standard deviation over split "
+        f"{', '.join(map(str, splits))}; the paper's number in brackets; the best of a "
+        "column in bold. *The paper's method* is `--preset=paper`, *recommended* is "
+        "`--preset=recommended`; *Options* below lists what this experiment changes in them.",
+        f"Written on {results['date']} with "
         + ", ".join(f"{name} {version}" for name, version in results["versions"].items())
-        + ".",
+        + f"; cells of commit {', '.join(commits)}.",
+        "Options were chosen on validation data of splits from 100 on, which no report scores.",
     ]
     if results["quick"]:
         lines.insert(0, "**A quick run: few steps and one split. It shows that everything works.**")
-    replaced = dict.fromkeys(e["dataset"] for e in results["entries"] if e.get("instead"))
-    if replaced:
-        lines.append(
-            f"Without labels ({', '.join(replaced)}) the study is done by link prediction instead, "
-            "with 10 % of the edges hidden."
-        )
     if results["validating"]:
-        lines.insert(0, "**Scores of validation data, for choosing a recipe.**")
+        lines.insert(0, "**Scores of validation data, for choosing options.**")
     return "\n\n".join(lines)
 
 
-def score_table(results: dict[str, Any], task: str, probe: str, metric: str) -> str:
+def score_table(
+    results: dict[str, Any],
+    task: str,
+    probe: str,
+    metric: str,
+    *,
+    marks: _Marks | None = None,
+    all_rows: bool = False,
+) -> str:
     """A Markdown table of one metric; empty where no entry has it.
 
     Args:
@@ -122,95 +166,119 @@ def score_table(results: dict[str, Any], task: str, probe: str, metric: str) -> 
         task: Task of the entries to show.
         probe: Probe or protocol.
         metric: Metric.
+        marks: Letters next to cells.
+        all_rows: Whether to show entries that did not run, too.
     """
-    entries = [e for e in results["entries"] if e.get("task") == task and probe in e["scores"]]
-    entries = [e for e in entries if metric in e["scores"][probe]]
+    marks = marks or _Marks(results)
+    mine = [entry for entry in results["entries"] if entry["task"] == task]
+
+    def found(entry: dict[str, Any]) -> dict[str, Any] | None:
+        score: dict[str, Any] | None = entry.get("scores", {}).get(probe, {}).get(metric)
+        return score
+
+    entries = [entry for entry in mine if found(entry) or (all_rows and "scores" not in entry)]
+    if not all_rows and not any(map(found, mine)):
+        return ""
     best: dict[str, float] = {}
     for entry in entries:
-        mean = entry["scores"][probe][metric]["mean"]
-        best[entry["column"]] = max(mean, best.get(entry["column"], -1.0))
+        score = found(entry)
+        if score:
+            best[entry["column"]] = max(score["mean"], best.get(entry["column"], -1.0))
 
     def shown(entry: dict[str, Any]) -> str:
-        score = entry["scores"][probe][metric]
-        text = f"{100 * score['mean']:.1f}"
-        if score["mean"] == best[entry["column"]] and metric not in UNRANKED:
-            text = f"**{text}**"
-        if score["std"] is not None:
-            text += f" ± {100 * score['std']:.1f}"
-        if len(score["values"]) < results["splits"]:
-            text += f" ({len(score['values'])} of {results['splits']} splits)"
+        score = found(entry)
         printed = entry["paper"].get(metric)
-        return text if printed is None else f"{text} [{printed:.2f}]"
+        paper = "" if printed is None else f" [{printed:.2f}]"
+        if score is None:
+            return f"not run{paper}{marks.of(entry)}"
+        is_best = score["mean"] == best[entry["column"]] and metric not in UNRANKED
+        return _spread(score, 100.0, 1, bold=is_best) + paper + marks.of(entry)
 
     return _grid(entries, shown)
 
 
-def _grid(entries: list[dict[str, Any]], shown: Any) -> str:
-    """Rows by columns, in the order in which they first appear."""
+def _spread(score: dict[str, Any], factor: float, digits: int, bold: bool = False) -> str:
+    text = f"{factor * score['mean']:.{digits}f}"
+    if bold:
+        text = f"**{text}**"
+    if score["std"] is not None:
+        text += f" ± {factor * score['std']:.{digits}f}"
+    return text
+
+
+def _grid(entries: list[dict[str, Any]], shown: Callable[[dict[str, Any]], str]) -> str:
+    """Blocks of rows by columns, in the order in which they first appear."""
     if not entries:
         return ""
-    rows = list(dict.fromkeys(entry["row"] for entry in entries))
     columns = list(dict.fromkeys(entry["column"] for entry in entries))
-    texts = {(entry["row"], entry["column"]): shown(entry) for entry in entries}
     lines = ["| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
-    for row in rows:
-        values = [texts.get((row, column), "") for column in columns]
-        lines.append(f"| {row} | " + " | ".join(values) + " |")
+    for block in BLOCKS:
+        mine = [entry for entry in entries if entry["preset"] == block]
+        if not mine:
+            continue
+        if block is not None:
+            lines.append(f"| *{presets.TITLES[block]}* |" + " |" * len(columns))
+        texts = {(entry["row"], entry["column"]): shown(entry) for entry in mine}
+        for row in dict.fromkeys(entry["row"] for entry in mine):
+            values = [texts.get((row, column), "") for column in columns]
+            lines.append(f"| {row} | " + " | ".join(values) + " |")
     return "\n".join(lines)
-
-
-def _time_table(results: dict[str, Any]) -> str:
-    entries = [entry for entry in results["entries"] if "scores" in entry]
-    return _grid(entries, lambda entry: f"{entry['training_seconds']['mean']:.1f}")
 
 
 def _paired_tests(results: dict[str, Any]) -> str:
     entries = [entry for entry in results["entries"] if "scores" in entry]
-    places = {(e["row"], e["column"], e["task"]): e for e in entries}
+    places = {(e["preset"], e["row"], e["column"]): e for e in entries}
     lines = []
     for entry in entries:
-        other = places.get((entry["against"], entry["column"], entry["task"]))
+        other = places.get((entry["preset"], entry["against"], entry["column"]))
         if other is None:
             continue
-        for probe, metric, _ in main_metrics(entry["task"], results["bars"]):
+        for probe, metric, _ in main_metrics(entry["task"]):
             test = paired_test(
                 entry["scores"][probe][metric]["values"], other["scores"][probe][metric]["values"]
             )
             p_values = ["" if p is None else f"{p:.3f}" for p in (test.t_p, test.wilcoxon_p)]
             lines.append(
-                f"| {entry['column']} | {entry['row']} - {other['row']} | {probe} {metric} | "
-                f"{100 * test.difference:+.2f} | {test.pairs} | {p_values[0]} | {p_values[1]} |"
+                f"| {entry['preset']} | {entry['column']} | {entry['row']} - {other['row']} | "
+                f"{probe} {metric} | {100 * test.difference:+.2f} | {test.pairs} | "
+                f"{p_values[0]} | {p_values[1]} |"
             )
     if not lines:
         return ""
-    head = ["| | | score | difference | splits | p, paired t | p, Wilcoxon |", "|---" * 7 + "|"]
+    head = [
+        "| preset | | | score | difference | splits | p, paired t | p, Wilcoxon |",
+        "|---" * 8 + "|",
+    ]
     return "\n".join(head + lines)
 
 
-def _missing(results: dict[str, Any]) -> str:
-    places: dict[str, list[str]] = {}
+def _options(results: dict[str, Any]) -> str:
+    """What each row changes in its preset, and what a baseline has in place of one."""
+    places: dict[str, dict[str, list[str]]] = {}
     for entry in results["entries"]:
-        if entry.get("reason"):
-            places.setdefault(entry["reason"], []).append(f"{entry['column']} {entry['row']}")
-    return "\n".join(f"- {', '.join(where)}: {reason}" for reason, where in places.items())
-
-
-def _recipes(results: dict[str, Any]) -> str:
-    """Options of each row that differ from the defaults, read off the first cell."""
-    defaults = Config()
-    lines: dict[str, None] = {}
-    for entry in results["entries"]:
-        if "scores" not in entry:
-            continue
-        flags = entry["cells"][0]["flags"]
-        changed = []
-        for name, value in flags.items():
-            default = getattr(defaults, name)
-            plain = list(default) if isinstance(default, tuple) else default
-            value = list(value) if isinstance(value, (list, tuple)) else value
-            if value != plain and name != "seed" and name not in entry["changes"]:
-                text = ",".join(map(str, value)) if isinstance(value, list) else value
-                changed.append(f"`--{name}={text}`")
-        shown = " ".join(changed) or "the defaults"
-        lines[f"- {entry['dataset']}, {entry['row']}: {shown}"] = None
+        rows = places.setdefault(_options_of(entry), {})
+        rows.setdefault(entry["row"], []).append(entry["column"])
+    lines = []
+    for options, rows in places.items():
+        # Rows that have the same options in the same columns share a line.
+        by_columns: dict[str, list[str]] = {}
+        for row, columns in rows.items():
+            by_columns.setdefault("; ".join(columns), []).append(row)
+        where = [f"{', '.join(names)} ({columns})" for columns, names in by_columns.items()]
+        lines.append(f"- {options}: {' and '.join(where)}")
+    if results["quick"]:
+        lines.append("- All trained rows: at most 40 steps and 2 walks in Algorithm 1 (`--quick`)")
     return "\n".join(lines)
+
+
+def _options_of(entry: dict[str, Any]) -> str:
+    preset = entry["preset"]
+    changes = entry["changes"] if preset else method_of(entry["method"]).options
+    shown = " ".join(f"`--{name}={_text(value)}`" for name, value in changes.items())
+    if preset is None:
+        return shown or "no options"
+    return f"`--preset={preset}`" + (f" with {shown}" if shown else ", nothing changed")
+
+
+def _text(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

@@ -1,56 +1,80 @@
 """Runs the cells of an experiment and gathers them into results."""
 
+import concurrent.futures
+import contextlib
 import dataclasses
 import datetime
+import multiprocessing
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cade_tf.cli.progress import Progress
-from cade_tf.config import MODELS, Config
+from cade_tf import presets
+from cade_tf.config import Config
 from cade_tf.errors import InputError
 from cade_tf.experiments import cells
 from cade_tf.experiments.cells import CLASSIFICATION, LINKS, Cell
-from cade_tf.experiments.entries import EITHER, LINK_UNSEEN, Entry, Experiment
+from cade_tf.experiments.experiment import LINK_UNSEEN, Entry, Experiment
 from cade_tf.experiments.methods import method_of
 from cade_tf.experiments.single_run import versions
+from cade_tf.progress import Progress
+
+VALIDATION_SEED = 100
+"""Splits on which options are chosen count from here, those of reports from 0."""
 
 QUICK_STEPS = 40
 QUICK_WALKS = 2
-
-Recipe = Callable[[str, str, str], Config]
-"""From task, data set and method to the options of that row."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Settings:
     """How much of an experiment to run, and where.
 
+    What is not chosen is not computed, but shown where it was computed before.
+
     Args:
-        recipe: Options of each row.
         cache_dir: Where cells are kept.
         data_dir: Folder of the data sets.
         splits: Splits of each entry; None for the experiment's own number.
+        presets: Blocks to run.
         methods: Methods to run; empty for all.
         datasets: Data sets to run; empty for all.
-        quick: One split, few steps, the entries marked for it.
-        validating: Score validation data instead of test data.
+        rows: Rows to run, by title; empty for all.
+        columns: Columns to run, by title; empty for all.
+        quick: One split, few steps, only the entries marked for it.
+        validating: Score validation data instead of test data, on splits of their own.
         fresh: Compute cells again that are kept already.
         report_only: Compute nothing, gather what is kept.
+        cells_per_process: Cells that a process of its own computes before another one takes its
+            place, so that what TensorFlow keeps of every model does not add up; 0 computes all of
+            them in this process.
     """
 
-    recipe: Recipe
     cache_dir: Path
     data_dir: str | None = None
     splits: int | None = None
+    presets: tuple[str, ...] = presets.PRESETS
     methods: tuple[str, ...] = ()
     datasets: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
     quick: bool = False
     validating: bool = False
     fresh: bool = False
     report_only: bool = False
+    cells_per_process: int = 0
+
+    def chosen(self, entry: Entry) -> bool:
+        """Whether an entry is to be computed."""
+        return (
+            (entry.preset is None or entry.preset in self.presets)
+            and (not self.methods or entry.method in self.methods)
+            and (not self.datasets or entry.dataset in self.datasets)
+            and (not self.rows or entry.row in self.rows)
+            and (not self.columns or entry.column in self.columns)
+        )
 
 
 def run(experiment: Experiment, settings: Settings) -> dict[str, Any]:
@@ -64,37 +88,49 @@ def run(experiment: Experiment, settings: Settings) -> dict[str, Any]:
         settings: How.
 
     Returns:
-        What results.json holds.
+        What results.json holds: all entries, those that did not run with the reason.
 
     Raises:
-        InputError: The choice of methods and data sets leaves nothing.
+        InputError: The choice of methods, data sets, rows and columns leaves nothing.
     """
-    entries = _chosen(experiment, settings)
-    splits = settings.splits or (1 if settings.quick else experiment.splits)
+    entries = [e for e in experiment.entries if e.quick or not settings.quick]
+    _check_choice(experiment, entries, settings)
+    count = settings.splits or (1 if settings.quick else experiment.splits)
+    first = VALIDATION_SEED if settings.validating else 0
+    splits = range(first, first + count)
     reasons: dict[int, str] = {}
     found: dict[tuple[int, int], dict[str, Any]] = {}
     waiting: list[tuple[int, Cell]] = []
     for index, split in _by_dataset_and_split(entries, splits):
+        entry = entries[index]
+        missing = _unavailable(entry)
+        if missing is not None:
+            reasons[index] = missing
+            continue
         try:
-            cell = cell_of(entries[index], split, settings)
+            cell = cell_of(entry, split, settings)
         except InputError as error:
             reasons[index] = str(error)
             continue
-        kept = None if settings.fresh else cells.cached(cell, settings.cache_dir)
-        if kept is not None:
+        chosen = settings.chosen(entry) and not settings.report_only
+        kept = cells.cached(cell, settings.cache_dir)
+        if kept is not None and not (settings.fresh and chosen):
             found[index, split] = kept
-        elif not settings.report_only:
+        elif chosen:
             waiting.append((index, cell))
-    total = len(waiting) + len(found)
-    with Progress(experiment.name, total, "cells", plain_seconds=0.0) as progress:
-        progress.start_at(len(found))
+    with (
+        _computing(settings.cells_per_process if waiting else 0) as compute,
+        Progress(experiment.name, len(waiting), "cells", plain_seconds=0.0) as progress,
+    ):
         for index, cell in waiting:
-            place = f"{entries[index].column}, {entries[index].row}, split {cell.split_seed}"
+            entry = entries[index]
+            block = f"{entry.preset}, " if entry.preset else ""
+            place = f"{block}{entry.column}, {entry.row}, split {cell.split_seed}"
             if index in reasons:
                 progress.advance(note=f"{place}: left out")
                 continue
             try:
-                result = cells.compute(cell, settings.cache_dir, settings.data_dir)
+                result = compute(cell, settings.cache_dir, settings.data_dir)
             except (InputError, FloatingPointError) as error:
                 reasons[index] = str(error)
                 progress.advance(note=f"{place}: {error}")
@@ -105,18 +141,16 @@ def run(experiment: Experiment, settings: Settings) -> dict[str, Any]:
         "experiment": experiment.name,
         "title": experiment.title,
         "axis": experiment.axis,
-        "timed": experiment.timed,
-        "bars": experiment.bars,
         "quick": settings.quick,
         "validating": settings.validating,
-        "splits": splits,
+        "splits": list(splits),
         "versions": versions(),
         "commit": cells.commit(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "entries": [
             _gathered(
                 entry,
-                [found[index, split] for split in range(splits) if (index, split) in found],
+                [found[index, split] for split in splits if (index, split) in found],
                 reasons.get(index),
             )
             for index, entry in enumerate(entries)
@@ -124,37 +158,54 @@ def run(experiment: Experiment, settings: Settings) -> dict[str, Any]:
     }
 
 
-def _chosen(experiment: Experiment, settings: Settings) -> list[Entry]:
+def _unavailable(entry: Entry) -> str | None:
+    """Why an entry cannot be run at all; None where it can."""
+    if entry.preset is not None and not presets.is_available(entry.preset):
+        return f"this version of cade_tf has no preset {entry.preset}"
+    return entry.unavailable
+
+
+def _check_choice(experiment: Experiment, entries: list[Entry], settings: Settings) -> None:
     for name in settings.methods:
         method_of(name)
-    entries = [
-        entry
-        for entry in experiment.entries
-        if (not settings.methods or entry.method in settings.methods)
-        and (not settings.datasets or entry.dataset in settings.datasets)
-        and (entry.quick or not settings.quick)
-    ]
-    if not entries:
-        raise InputError(
-            "methods and datasets",
-            f"some that {experiment.name} has",
-            ", ".join((*settings.methods, *settings.datasets)) or "--quick",
-            "It has "
-            + ", ".join(sorted({e.method for e in experiment.entries}))
-            + " on "
-            + ", ".join(sorted({e.dataset for e in experiment.entries}))
-            + ".",
-        )
-    return entries
+    if any(settings.chosen(entry) for entry in entries):
+        return
+    given = (*settings.methods, *settings.datasets, *settings.rows, *settings.columns)
+    raise InputError(
+        "methods, datasets, rows and columns",
+        f"some that {experiment.name} has",
+        ", ".join(given) or "--quick",
+        "It has "
+        + ", ".join(dict.fromkeys(e.method for e in entries))
+        + "; the rows "
+        + ", ".join(dict.fromkeys(e.row for e in entries))
+        + "; the columns "
+        + ", ".join(dict.fromkeys(e.column for e in entries))
+        + ".",
+    )
 
 
-def _by_dataset_and_split(entries: list[Entry], splits: int) -> Iterator[tuple[int, int]]:
+def _by_dataset_and_split(entries: list[Entry], splits: range) -> Iterator[tuple[int, int]]:
     """All methods of a split before the next split, so that a stopped run can be compared."""
     for dataset in dict.fromkeys(entry.dataset for entry in entries):
-        for split in range(splits):
+        for split in splits:
             for index, entry in enumerate(entries):
                 if entry.dataset == dataset:
                     yield index, split
+
+
+@contextlib.contextmanager
+def _computing(cells_per_process: int) -> Iterator[Callable[..., dict[str, Any]]]:
+    """`cells.compute`, here or in processes that are replaced from time to time."""
+    if not cells_per_process:
+        yield cells.compute
+        return
+    with concurrent.futures.ProcessPoolExecutor(
+        max_workers=1,
+        mp_context=multiprocessing.get_context("spawn"),
+        max_tasks_per_child=cells_per_process,
+    ) as pool:
+        yield lambda *given: pool.submit(cells.compute, *given).result()
 
 
 def _headline(result: dict[str, Any]) -> str:
@@ -167,39 +218,37 @@ def cell_of(entry: Entry, split: int, settings: Settings) -> Cell:
     """The cell of an entry on one split.
 
     Raises:
-        InputError: The data that decide about the task are missing, or the recipe does not fit.
+        InputError: The data are missing, or options do not fit.
     """
-    task = entry.task
-    if task == EITHER:
-        graph = cells.load_graph(entry.dataset, settings.data_dir)
-        task = LINKS if graph.labels is None else CLASSIFICATION
-    config = settings.recipe(task, entry.dataset, method_of(entry.method).recipe)
-    config = config.replace(**entry.changes, seed=config.seed + split)
-    if entry.method in MODELS:
-        config = config.replace(model=entry.method)
-    if config.validate_every:
-        raise InputError(
-            "validate_every",
-            "0 in the recipe of an experiment",
-            config.validate_every,
-            "All methods get the same fixed budget; choose --steps with --validating.",
+    method = method_of(entry.method)
+    links = entry.task == LINKS
+    cell = Cell(
+        dataset=entry.dataset,
+        task=entry.task,
+        method=entry.method,
+        unseen_ratio=LINK_UNSEEN if links else entry.unseen_ratio,
+        hidden_ratio=entry.hidden_ratio if links else None,
+        split_seed=split,
+        config=Config(**method.options),
+        validating=settings.validating,
+    )
+    config = cell.config
+    if entry.preset is not None:
+        values = presets.options_of(
+            entry.preset,
+            method.model,
+            lambda: cells.training_graph(cell, settings.data_dir),
+            entry.changes,
         )
+        config = Config(**values)
+    config = config.replace(seed=split)
     if settings.quick:
         config = config.replace(
-            steps=min(config.steps, QUICK_STEPS),
+            steps=min(config.steps or QUICK_STEPS, QUICK_STEPS),
             epochs=0,
             embed_walks=min(config.embed_walks, QUICK_WALKS),
         )
-    return Cell(
-        dataset=entry.dataset,
-        task=task,
-        method=entry.method,
-        unseen_ratio=LINK_UNSEEN if task == LINKS else entry.unseen_ratio,
-        hidden_ratio=entry.hidden_ratio if task == LINKS else None,
-        split_seed=split,
-        config=config,
-        validating=settings.validating,
-    )
+    return dataclasses.replace(cell, config=config)
 
 
 def _gathered(entry: Entry, results: list[dict[str, Any]], reason: str | None) -> dict[str, Any]:
@@ -208,14 +257,16 @@ def _gathered(entry: Entry, results: list[dict[str, Any]], reason: str | None) -
         "row": entry.row,
         "column": entry.column,
         "dataset": entry.dataset,
+        "task": entry.task,
         "method": entry.method,
+        "preset": entry.preset,
         "changes": dict(entry.changes),
         "against": entry.against,
         "paper": dict(entry.paper),
         "x": entry.x,
     }
     if not results:
-        return described | {"reason": reason or "not run"}
+        return described | {"reason": reason}
     scores = {
         probe: {
             metric: summary([result["scores"][probe][metric] for result in results])
@@ -224,12 +275,12 @@ def _gathered(entry: Entry, results: list[dict[str, Any]], reason: str | None) -
         for probe, metrics in results[0]["scores"].items()
         if all(probe in result["scores"] for result in results)
     }
+    warnings = [result["details"].get("warning") for result in results]
     return described | {
-        "task": results[0]["task"],
-        "instead": entry.task == EITHER and results[0]["task"] == LINKS,
         "scores": scores,
         "seconds": summary([result["seconds"] for result in results]),
         "training_seconds": summary([result["training_seconds"] for result in results]),
+        "warning": next((warning for warning in warnings if warning), None),
         "reason": reason,
         "cells": results,
     }

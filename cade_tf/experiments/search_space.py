@@ -31,7 +31,7 @@ class Range:
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """Some values, as they stand behind `--name=`."""
+    """Some values, as they stand after `--name=`."""
 
     values: tuple[str, ...]
 

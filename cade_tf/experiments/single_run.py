@@ -1,8 +1,9 @@
-"""One run from a graph to scores: the library entry behind `cade train`."""
+"""One run from a graph to scores: what `cade train` calls."""
 
 import dataclasses
 import importlib.metadata
 import json
+import logging
 import platform
 import resource
 import time
@@ -10,69 +11,105 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
-from cade_tf.config import Config
+from cade_tf.config import CONFIG_FILE, Config
 from cade_tf.evaluation import classification, probes
+from cade_tf.evaluation.comparison import NodeScores
+from cade_tf.experiments import untrained
 from cade_tf.experiments.validation import make_validate
 from cade_tf.files import atomic_write
 from cade_tf.graph import loading, splits
 from cade_tf.graph.graph import Graph
 from cade_tf.inference import outputs
-from cade_tf.training import devices, projector, run_folder
+from cade_tf.training import devices, manifest, projector, run_folder, run_lock
+from cade_tf.training.metrics import equal_embeddings
 from cade_tf.training.summaries import Summaries
-from cade_tf.training.trainer import Trained, train
+from cade_tf.training.trainer import Trained, train_graph
 
 RESULT_FILE = "result.json"
 SPLIT_FILE = "split.npz"
-ENCODER_FOLDER = "encoder"
 FINAL_SCORES = ("micro_f1", "macro_f1")
+HELD_OUT_LABELS = 0.3
+"""Share of labels that a probe is scored on, where training sees all nodes."""
+
+_log = logging.getLogger(__name__)
 
 
-def train_and_evaluate(config: Config, run_dir: str | Path, *, progress: bool = True) -> dict:
-    """Loads and splits a graph, trains, embeds all nodes and scores the unseen ones.
+def train_and_evaluate(
+    config: Config, run_dir: str | Path, *, progress: bool = True, compared: bool = True
+) -> dict:
+    """Loads and splits a graph, trains, embeds all nodes and scores them by their labels.
+
+    Scored are the nodes that training did not see. Where it saw all, a probe learns the labels of
+    most of them and is scored on the others; training itself reads no label.
 
     Everything a later command needs is left in the run directory: flags.txt and config.json,
-    checkpoints/, TensorBoard events, encoder/, split.npz, embeddings.npy, node_ids.txt and
-    result.json. A run found there is continued. Of several workers only the chief embeds, scores
-    and writes; the others are done when training is.
+    checkpoints/, TensorBoard events, encoder/, split.npz, embeddings.npy, node_ids.txt, result.json
+    and last manifest.json, with checksums of the others. A run found there is continued. Of several
+    workers only the chief embeds, scores and writes; the others are done when training is.
 
     Args:
         config: Options.
         run_dir: Folder of the run.
         progress: Whether to show progress.
+        compared: Whether the embeddings are compared with what needs no training.
 
     Returns:
         What result.json holds; nothing for a worker that is not the chief.
+
+    Raises:
+        InputError: Another process writes to the run directory, or as for `train`.
     """
     run_dir = Path(run_dir)
     started = time.monotonic()
     # First of all: TensorFlow wants to know of other workers before it does anything.
     strategy = devices.make_strategy(config)
     config = start_fresh(config, run_dir)
+    with run_lock.hold(run_dir, needed=devices.is_chief(strategy)):
+        return _run(config, run_dir, strategy, started, progress, compared)
+
+
+def _run(
+    config: Config,
+    run_dir: Path,
+    strategy: tf.distribute.Strategy,
+    started: float,
+    progress: bool,
+    compared: bool,
+) -> dict:
     graph = loading.load(config)
     split = splits.node_split(graph, config)
-    trained = train(
+    scored = scored_split(graph.labels, split)
+    _log.info("%s", how_scored(graph, split, scored, config))
+    trained = train_graph(
         graph.subgraph(split.train if config.validate_every else split.seen),
         config,
         run_dir=run_dir,
         progress=progress,
         validate=make_validate(graph, split, config) if config.validate_every else None,
     )
+    config = trained.config
     if not devices.is_chief(strategy):
         return {}
     split.save(run_dir / SPLIT_FILE)
-    trained.encoder.save(run_dir / ENCODER_FOLDER)
+    run_folder.save_model(trained.model, run_dir)
     embedding_started = time.monotonic()
     embeddings = trained.embed(graph, progress=progress)
     embedding_seconds = time.monotonic() - embedding_started
     outputs.write_embeddings(run_dir, embeddings, graph.ids, "npy")
-    scores = score_embeddings(embeddings, graph, split)
-    _for_tensorboard(run_dir, config, graph, embeddings, scores, trained)
+    scores = score_labels(embeddings, graph.labels, scored)
+    comparison: list[NodeScores] = []
+    if compared and scores:
+        comparison = untrained.compare(graph, split, scored, embeddings, config)
+    _for_tensorboard(run_dir, config, graph, split, embeddings, scores, trained)
     result = {
         "data": describe(graph, split),
         "metrics": trained.metrics,
         "scores": scores,
-        "warning": trained.warning,
+        "scored_on": scored_on(split),
+        "comparison": [dataclasses.asdict(row) for row in comparison],
+        "warning": trained.warning or equal_embeddings(embeddings),
         "seed": config.seed,
         "steps": trained.steps,
         "best_step": trained.best_step,
@@ -85,8 +122,15 @@ def train_and_evaluate(config: Config, run_dir: str | Path, *, progress: bool = 
         "peak_memory_mib": peak_memory_mib(),
         "versions": versions(),
     }
-    write_json(run_dir / RESULT_FILE, result)
+    write_result(run_dir, result)
     return result
+
+
+def write_result(run_dir: Path, result: dict[str, Any], split_file: str = SPLIT_FILE) -> None:
+    """Writes result.json and then, as the last file of a finished run, its manifest."""
+    write_json(run_dir / RESULT_FILE, result)
+    files = (outputs.EMBEDDINGS_FILE, outputs.NODE_IDS_FILE, split_file, RESULT_FILE)
+    manifest.record(run_dir, (CONFIG_FILE, run_folder.ENCODER_FILE, *files))
 
 
 def start_fresh(config: Config, run_dir: Path) -> Config:
@@ -104,14 +148,15 @@ def _for_tensorboard(
     run_dir: Path,
     config: Config,
     graph: Graph,
+    split: splits.NodeSplit,
     embeddings: np.ndarray,
     scores: dict[str, dict[str, Any]],
     trained: Trained,
 ) -> None:
-    """The projector's files, and options beside final scores in the HParams table."""
+    """The projector's files, and options with final scores in the HParams table."""
     if not config.summary_every:
         return
-    projector.write(run_dir, embeddings, graph, config.seed)
+    projector.write(run_dir, embeddings, graph, config.seed, seen=split.seen)
     final = {f"{probe}_{n}": values[n] for probe, values in scores.items() for n in FINAL_SCORES}
     final["mrr"] = trained.metrics.get("mrr", 0.0)
     summaries = Summaries(run_dir)
@@ -119,18 +164,66 @@ def _for_tensorboard(
     summaries.close()
 
 
-def score_embeddings(
-    embeddings: np.ndarray, graph: Graph, split: splits.NodeSplit
-) -> dict[str, dict[str, Any]]:
-    """Both probes on the unseen nodes; empty where labels or unseen nodes are missing."""
-    return score_labels(embeddings, graph.labels, split)
+def scored_split(labels: np.ndarray | None, split: splits.NodeSplit) -> splits.NodeSplit:
+    """Whose labels a probe learns (`seen`), and on whose it is scored (`test`).
+
+    Args:
+        labels: Labels of all nodes.
+        split: The split of training.
+
+    Returns:
+        The same split where it has unseen nodes; else another one of the labelled nodes.
+    """
+    if labels is None or len(split.test):
+        return split
+    known = classification.labelled(labels, split.seen)
+    order = np.random.default_rng(0).permutation(known)
+    held_out = round(HELD_OUT_LABELS * len(order))
+    return splits.NodeSplit(
+        test=order[:held_out], train=order[held_out:], validation=np.zeros(0, np.int64)
+    )
+
+
+def scored_on(split: splits.NodeSplit) -> str:
+    """What is scored after a training with this split, for tables."""
+    return "unseen nodes" if len(split.test) else "held-out labels"
+
+
+def how_scored(
+    graph: Graph, split: splits.NodeSplit, scored: splits.NodeSplit, config: Config
+) -> str:
+    """One line: which nodes training sees, and which are scored.
+
+    Args:
+        graph: The whole graph.
+        split: The split of training.
+        scored: That of `scored_split`.
+        config: Options.
+    """
+    seen = split.train if config.validate_every else split.seen
+    share = "all" if len(seen) == graph.num_nodes else f"{len(seen):,} of"
+    text = f"Training sees {share} {graph.num_nodes:,} nodes"
+    if graph.split is not None:
+        text += " (the data's own split)"
+    elif len(split.test):
+        text += f" (--unseen_ratio={config.unseen_ratio:g})"
+    if graph.labels is None:
+        return f"{text}; there are no labels to score by (cade links scores hidden edges)."
+    if len(split.test):
+        return f"{text}; the {len(split.test):,} unseen nodes are scored by their labels."
+    return (
+        f"{text}; a probe learns the labels of {len(scored.seen):,} and is scored on those of "
+        f"{len(scored.test):,}. --unseen_ratio=0.3 would score nodes that training has not seen."
+    )
 
 
 def score_labels(
     embeddings: np.ndarray, labels: np.ndarray | None, split: splits.NodeSplit
 ) -> dict[str, dict[str, Any]]:
-    """As `score_embeddings`, for labels without their graph."""
-    if labels is None or not len(split.test):
+    """Both probes, learnt on seen nodes and scored on test nodes; empty where there are none."""
+    if labels is None or not all(
+        len(classification.labelled(labels, nodes)) for nodes in (split.seen, split.test)
+    ):
         return {}
     return {
         probe: dataclasses.asdict(

@@ -6,15 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import keras
+
 from cade_tf.config import Config
 from cade_tf.errors import InputError
 from cade_tf.experiments.search_space import Range, SearchSpace
 from cade_tf.experiments.validation import make_validate
 from cade_tf.files import atomic_write
 from cade_tf.graph import loading, splits
-from cade_tf.inference.encoder import Encoder
-from cade_tf.training.forgetting import forget_models
-from cade_tf.training.trainer import train
+from cade_tf.models.dual_encoder import DualEncoder
+from cade_tf.training.trainer import train_graph
 
 STUDY_FILE = "study.db"
 BEST_FILE = "best.flags"
@@ -91,20 +92,20 @@ def tune(
     seen = graph.subgraph(split.train)
 
     def objective(trial: Any) -> float:
-        forget_models()
+        keras.utils.clear_session()
         options = make_config(space.flags(_suggest(trial, space)))
         validate = make_validate(graph, split, options)
         scores: list[float] = []
 
-        def report(encoder: Encoder, step: int) -> dict[str, float]:
-            found = validate(encoder, step)
+        def report(model: DualEncoder, step: int) -> dict[str, float]:
+            found = validate(model, step)
             scores.append(found[metric])
             trial.report(found[metric], step)
             if trial.should_prune():
                 raise optuna.TrialPruned
             return found
 
-        train(seen, options, progress=progress, validate=report)
+        train_graph(seen, options, progress=progress, validate=report)
         return max(scores)
 
     while (left := trials - len(_finished(study))) > 0:

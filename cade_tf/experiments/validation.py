@@ -7,7 +7,7 @@ from cade_tf.errors import InputError
 from cade_tf.evaluation import classification
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.splits import NodeSplit
-from cade_tf.inference.encoder import Encoder
+from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.training.loop import Validate
 from cade_tf.training.validation import HeldOutRank
 
@@ -41,10 +41,10 @@ def make_validate(graph: Graph, split: NodeSplit, config: Config) -> Validate:
     train = np.searchsorted(both, split.train)
     rank = HeldOutRank(part, held_out, config)
 
-    def validate(encoder: Encoder, step: int) -> dict[str, float]:
-        scores = {"mrr": rank(encoder)}
+    def validate(model: DualEncoder, step: int) -> dict[str, float]:
+        scores = {"mrr": rank(model)}
         if part.labels is not None:
-            embeddings = encoder.embed(
+            embeddings = model.embed(
                 part,
                 walks=1,
                 seed=config.seed,

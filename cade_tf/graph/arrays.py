@@ -4,6 +4,7 @@ The file is an ordinary npz that `numpy.load` reads. Each array begins at a mult
 so that a mapped array is as fast as one in memory, and the same arrays give the same bytes.
 """
 
+import math
 import struct
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +16,7 @@ from numpy.lib import format as npy
 
 from cade_tf.errors import InputError
 from cade_tf.files import atomic_write
+from cade_tf.graph.npy_header import read_header
 
 MAP_BYTES = 1 << 20
 """Smaller arrays are read: a mapping costs an open file and a page fault each."""
@@ -23,6 +25,7 @@ _ALIGNMENT = 64
 _LOCAL_HEADER = 30
 _ZIP64_EXTRA = 20
 _PADDING_ID = 0xCADE
+_PIECE = 1 << 20
 
 
 def write_arrays(path: str | Path, arrays: Mapping[str, np.ndarray]) -> None:
@@ -111,7 +114,10 @@ def open_archive(path: Path) -> zipfile.ZipFile:
         raise InputError(str(path), "an npz file", "an empty file", "Copy or write it again.")
     try:
         return zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+    except (FileNotFoundError, IsADirectoryError, PermissionError, MemoryError):
+        raise
+    except Exception as error:
+        # A damaged directory of the archive can make zipfile raise nearly anything.
         raise InputError(
             str(path), "an npz file", f"damaged or other content ({error})", "Write it again."
         ) from error
@@ -137,46 +143,70 @@ def read_member(
     """
     try:
         with archive.open(f"{name}.npy") as source:
-            if unpickle is None or not _header(source)[2].hasobject:
-                source.seek(0)
-                return npy.read_array(source, allow_pickle=False)
-            return np.asarray(unpickle(source, path))
+            shape, fortran, dtype = read_header(source)
+            if dtype.hasobject:
+                if unpickle is None:
+                    raise InputError(
+                        f"{path}, array {name!r}",
+                        "a plain array",
+                        "an array of Python objects",
+                        "Write the file again without objects.",
+                    )
+                return np.asarray(unpickle(source, path))
+            return _content(source, shape, fortran, dtype, archive.getinfo(f"{name}.npy"))
     except InputError:
         raise
     except Exception as error:
-        # A damaged file can make the zip and npy readers raise nearly anything.
-        objects = "Object arrays" in str(error)
+        # A damaged file can make the zip reader raise nearly anything.
         raise InputError(
             f"{path}, array {name!r}",
             "a plain array",
-            "an array of Python objects" if objects else f"damaged content ({error})",
-            "Write the file again without objects." if objects else "Copy or write it again.",
+            f"damaged content ({error})",
+            "Copy or write it again.",
         ) from error
 
 
-def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Shape, whether in Fortran's order, and dtype; leaves the file where the content begins."""
-    if npy.read_magic(file) == (1, 0):
-        return npy.read_array_header_1_0(file)
-    return npy.read_array_header_2_0(file)
+def _content(
+    source: IO[bytes],
+    shape: tuple[int, ...],
+    fortran: bool,
+    dtype: np.dtype,
+    member: zipfile.ZipInfo,
+) -> np.ndarray:
+    """The array that follows a header; no more memory is taken than the archive says it has."""
+    size = math.prod(shape) * dtype.itemsize
+    if source.tell() + size != member.file_size:
+        raise ValueError(f"{member.file_size} bytes for shape {shape} of {dtype}")
+    content = np.empty(size, np.uint8)
+    done = 0
+    while piece := source.read(_PIECE):
+        content[done : done + len(piece)] = np.frombuffer(piece, np.uint8)
+        done += len(piece)
+    if done != size:
+        raise ValueError(f"{done} bytes where {size} should be")
+    return content.view(dtype).reshape(shape, order="F" if fortran else "C")
 
 
 def _mapped(path: Path, file: IO[bytes], member: zipfile.ZipInfo) -> np.ndarray | None:
     """The array as a mapping of the file; None where it is small, compressed or unaligned."""
     if member.compress_type != zipfile.ZIP_STORED or member.file_size < MAP_BYTES:
         return None
+    try:
+        return _memory_map(path, file, member)
+    except Exception:
+        # Whatever a damaged header makes NumPy raise: `read_member` tells what is wrong.
+        return None
+
+
+def _memory_map(path: Path, file: IO[bytes], member: zipfile.ZipInfo) -> np.ndarray | None:
     file.seek(member.header_offset)
     header = file.read(_LOCAL_HEADER)
     name_length, extra_length = struct.unpack("<HH", header[26:30])
     start = member.header_offset + _LOCAL_HEADER + name_length + extra_length
     file.seek(start)
-    try:
-        shape, fortran, dtype = _header(file)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        # `read_member` tells what is wrong.
-        return None
+    shape, fortran, dtype = read_header(file)
     offset = file.tell()
-    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    size = math.prod(shape) * dtype.itemsize
     complete = offset - start + size == member.file_size
     if dtype.hasobject or offset % max(dtype.alignment, 1) or not complete or not size:
         return None

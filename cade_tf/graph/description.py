@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cade_tf.graph.graph import EdgeReport, Features, Graph
+from cade_tf.graph.graph import Features, Graph
 from cade_tf.graph.splits import NodeSplit
 
 _SHOWN_CLASSES = 12
@@ -32,7 +32,7 @@ def describe(graph: Graph, split: NodeSplit) -> list[Row]:
     kind = "of the data" if graph.split is not None else "random, unseen nodes"
     sizes = " / ".join(f"{len(nodes):,} {name}" for name, nodes in parts)
     rows.append(("split", f"{sizes} ({kind})"))
-    if graph.report != EdgeReport():
+    if graph.report.self_loops or graph.report.duplicates:
         rows.append(("dropped", str(graph.report).removesuffix(" dropped")))
     return rows
 
@@ -42,6 +42,7 @@ def _structure(graph: Graph) -> list[Row]:
     pairs = nodes * (nodes - 1) / 2
     rows = [
         ("nodes", f"{nodes:,}"),
+        ("ids", "given" if graph.has_given_ids else "none; positions take their place"),
         ("edges", f"{edges:,}"),
         ("density", _share(edges, pairs)),
     ]
@@ -74,7 +75,7 @@ def _degree_counts(degrees: np.ndarray) -> str:
 
 def _features(graph: Graph) -> list[Row]:
     if graph.features is None:
-        return [("features", "none; constant 1 and log(1 + degree) take their place")]
+        return [("features", "none; degree and position take their place")]
     size = graph.num_nodes * graph.num_features
     if isinstance(graph.features, np.ndarray):
         kind, present = "dense", int(np.count_nonzero(graph.features))
@@ -105,42 +106,100 @@ def _labels(graph: Graph) -> list[Row]:
     return rows
 
 
+def warnings(graph: Graph) -> list[str]:
+    """What may make training useless or a result wrong: each a sentence, also for training.
+
+    Args:
+        graph: The graph.
+
+    Returns:
+        What the reader of the files noted, whether directions were dropped, and whether features
+        tell nodes apart.
+
+    Example:
+
+    >>> warnings(Graph.from_edges([[0, 1], [1, 0]], features=np.ones((2, 3))))
+    ['All nodes have the same features; only edges can tell nodes apart.']
+    """
+    return [*graph.notes, *_direction(graph), *same_features(graph.features)]
+
+
+def _direction(graph: Graph) -> list[str]:
+    one_way, edges = graph.report.one_way, graph.num_edges
+    if not one_way:
+        return []
+    share = f"All {edges:,}" if one_way == edges else f"{one_way:,} of {edges:,}"
+    return [f"{share} edges are given in one direction only; the graph is undirected here."]
+
+
+def same_features(features: Features | None) -> list[str]:
+    """A sentence where features cannot tell any two nodes apart; nothing where they can.
+
+    Args:
+        features: Features of at least two nodes, dense or CSR; None is told elsewhere.
+    """
+    if features is None or features.shape[0] < 2 or not features.shape[1]:
+        return []
+    if isinstance(features, np.ndarray):
+        same = bool((features == features[0]).all())
+        zero = same and not features[0].any()
+    else:
+        first = features[[0]]
+        zero = not features.data.any()
+        # Rows of one pattern and one list of values; an explicit zero counts as a value.
+        same = zero or (
+            len(features.data) == features.shape[0] * first.nnz
+            and bool((np.diff(features.indptr) == first.nnz).all())
+            and bool((features.indices.reshape(-1, first.nnz) == first.indices).all())
+            and bool((features.data.reshape(-1, first.nnz) == first.data).all())
+        )
+    if not same:
+        return []
+    what = "All features are zero" if zero else "All nodes have the same features"
+    return [f"{what}; only edges can tell nodes apart."]
+
+
 def notes(graph: Graph) -> list[str]:
-    """What is legal but may surprise: each a sentence."""
-    found = []
+    """What is legal but may surprise: each a sentence, the gravest first."""
+    found = warnings(graph)
     isolated = int((graph.degrees == 0).sum())
     if isolated:
         found.append(f"{isolated:,} nodes have no edge; they aggregate only themselves.")
     if graph.report.self_loops or graph.report.duplicates:
         found.append(f"{graph.report}.")
     if graph.features is None:
-        found.append("There are no features; constant 1 and log(1 + degree) take their place.")
+        found.append("There are no features; degree and position take their place.")
     else:
         found.extend(_feature_notes(graph.features))
+    return found + _label_notes(graph)
+
+
+def _label_notes(graph: Graph) -> list[str]:
     if graph.labels is None:
-        found.append("There are no labels; embeddings cannot be scored by classes.")
-    elif not graph.is_multilabel:
-        counts = np.bincount(graph.labels[graph.labels >= 0], minlength=graph.num_classes)
-        rare = int((counts < 2).sum())
-        if rare:
-            found.append(f"{rare:,} classes have fewer than 2 nodes.")
-        missing = int((graph.labels < 0).sum())
-        if missing:
-            found.append(f"{missing:,} nodes have no class.")
+        return ["There are no labels; embeddings cannot be scored by classes."]
+    if graph.is_multilabel:
+        return []
+    found = []
+    counts = np.bincount(graph.labels[graph.labels >= 0], minlength=graph.num_classes)
+    rare = int((counts < 2).sum())
+    if rare:
+        found.append(f"{rare:,} classes have fewer than 2 nodes.")
+    missing = int((graph.labels < 0).sum())
+    if missing:
+        found.append(f"{missing:,} nodes have no class (-1, NaN or nothing).")
     return found
 
 
 def _feature_notes(features: Features) -> list[str]:
     if isinstance(features, np.ndarray):
-        used_rows, used_columns = features.any(axis=1), features.any(axis=0)
+        empty = int((~features.any(axis=1)).sum())
+        unused = int((~features.any(axis=0)).sum())
     else:
-        used_rows = np.diff(features.indptr) > 0
-        used_columns = np.bincount(features.indices, minlength=features.shape[1]) > 0
+        empty = int((np.diff(features.indptr) == 0).sum())
+        unused = features.shape[1] - len(np.unique(features.indices))
     found = []
-    empty = int((~used_rows).sum())
     if empty:
         found.append(f"{empty:,} nodes have only zeros as features.")
-    unused = int((~used_columns).sum())
     if unused:
         found.append(f"{unused:,} features are zero at all nodes.")
     return found

@@ -1,5 +1,7 @@
 """The embedded data set: handwritten digits, half of each as features, half as structure."""
 
+import dataclasses
+
 import numpy as np
 
 from cade_tf.graph.graph import Graph
@@ -29,13 +31,33 @@ def digits() -> Graph:
     nodes = len(bunch.target)
     neighbors = _nearest(lower.reshape(nodes, -1).astype(np.int64))
     edges = np.stack([np.repeat(np.arange(nodes), NEIGHBORS), neighbors.ravel()], axis=1)
-    return Graph.from_edges(
+    graph = Graph.from_edges(
         edges,
         features=upper.reshape(nodes, -1),
         labels=bunch.target,
         class_names=tuple(map(str, bunch.target_names)),
         name="digits",
     )
+    # Of two near images each may be the other's neighbour or not; the edge means the same.
+    return dataclasses.replace(graph, report=graph.report.undirected)
+
+
+def digit_images(graph: Graph) -> np.ndarray | None:
+    """The pictures of the nodes of `digits`, [nodes, 8, 8]; None for any other graph.
+
+    Example:
+
+    >>> digit_images(digits()).shape
+    (1797, 8, 8)
+    """
+    if (graph.name, graph.num_features) != ("digits", 32):
+        return None
+    from sklearn.datasets import load_digits
+
+    images: np.ndarray = load_digits().images
+    if graph.num_nodes != len(images):
+        return None
+    return images
 
 
 def _nearest(points: np.ndarray) -> np.ndarray:

@@ -1,4 +1,7 @@
-"""Downloads of public files: resumed after a break, checked, and complete or absent."""
+"""Downloads of public files: resumed after a break, checked, and complete or absent.
+
+`keras.utils.get_file` starts a broken transfer from its beginning, and loads TensorFlow first.
+"""
 
 import hashlib
 import http.client
@@ -10,9 +13,9 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from cade_tf.cli.progress import Progress
 from cade_tf.files import atomic_write
 from cade_tf.graph.datasets import RemoteFile
+from cade_tf.progress import Progress
 
 ATTEMPTS = 5
 """Connections in a row that may bring nothing before a download is given up."""
@@ -30,12 +33,12 @@ def download(
 ) -> list[Path]:
     """Downloads a file, unless what it leaves is there already.
 
-    What has arrived is kept beside the target until the file is complete, so that another call
+    What has arrived is kept next to the target until the file is complete, so that another call
     goes on where a broken one stopped. A file whose digest is wrong never gets its name.
 
     Args:
         remote: The file.
-        folder: Where it goes.
+        folder: Folder of its data set.
         sleep: Waits between attempts.
 
     Returns:
@@ -45,6 +48,7 @@ def download(
         DownloadError: The server does not have the file, breaks off again and again, or sends
             other content.
     """
+    folder = folder / remote.place
     targets = [folder / name for name in remote.results]
     if all(_is_there(target, remote) for target in targets):
         return targets
@@ -121,7 +125,7 @@ def _continue(address: str, part: Path, progress: Progress) -> bool:
         response = urllib.request.urlopen(request, timeout=_TIMEOUT)
     except urllib.error.HTTPError as error:
         if error.code == 416:
-            # Nothing lies behind what we have.
+            # There is nothing after what we have.
             error.close()
             return True
         raise

@@ -9,16 +9,27 @@ import scipy.sparse as sp
 
 @dataclasses.dataclass(frozen=True)
 class EdgeReport:
-    """What `Graph.from_edges` dropped on its way to a simple undirected graph.
+    """What was lost on the way from a list of edges to a simple undirected graph.
 
     An edge given once in each direction is no repetition.
+
+    Args:
+        self_loops: Edges from a node to itself, dropped.
+        duplicates: Edges that had come before in the same direction, dropped.
+        one_way: Edges that were given in one direction only, which is not kept.
     """
 
     self_loops: int = 0
     duplicates: int = 0
+    one_way: int = 0
 
     def __str__(self) -> str:
         return f"{self.self_loops:,} self-loops and {self.duplicates:,} repeated edges dropped"
+
+    @property
+    def undirected(self) -> "EdgeReport":
+        """The report of edges whose direction never had a meaning."""
+        return dataclasses.replace(self, one_way=0)
 
 
 NOTHING_DROPPED = EdgeReport()
@@ -63,10 +74,11 @@ def simple_csr(pairs: np.ndarray, nodes: int, weights: np.ndarray | None) -> dic
     data = np.concatenate([weights, weights]) if weights is not None else np.ones(len(rows), bool)
     matrix = sp.csr_array(sp.coo_array((data, (rows, columns)), shape=(nodes, nodes)))
     matrix.sort_indices()
-    report = EdgeReport(int(loops.sum()), _repetitions(pairs[~loops], nodes))
+    repeated = _repetitions(pairs[~loops], nodes)
+    one_way = 2 * len(distinct) - (len(key) - repeated)
     return {
         "indptr": matrix.indptr,
         "indices": matrix.indices,
         "edge_weights": None if weights is None else matrix.data,
-        "report": report,
+        "report": EdgeReport(int(loops.sum()), repeated, one_way),
     }

@@ -11,18 +11,27 @@ import scipy.sparse as sp
 from cade_tf.config import FeatureOptions
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Features, Graph
+from cade_tf.graph.structure import structural_features
+
+LOGARITHMIC = ("log", "log_tfidf")
+"""Scalings that take logarithms of counts first."""
+
+UNIT_ROWS = ("row", "standard_row", "tfidf", "log_tfidf")
+"""Scalings that end with unit length of each node's vector."""
+
+LARGEST = 1e12
+"""Scaled features beyond it would overflow in an encoder, whose lengths need their squares."""
 
 
 def node_features(graph: Graph) -> Features:
     """The features of a graph; structural ones where it has none.
 
     Returns:
-        `graph.features`, or [1, log(1 + degree)] per node.
+        `graph.features`, or degree and position of each node (`structural_features`).
     """
     if graph.features is not None and graph.num_features:
         return graph.features
-    degrees = np.log1p(graph.degrees.astype(np.float32))
-    return np.stack([np.ones_like(degrees), degrees], axis=1)
+    return structural_features(graph)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -38,7 +47,7 @@ class FeatureTransform:
         densify: Whether sparse features become dense.
         mean: Subtracted from each column of dense features.
         scale: Each column is divided by it.
-        weights: Each column is multiplied by it before rows get unit length (tfidf).
+        weights: Each column is multiplied by it before rows get unit length (tfidf, log_tfidf).
         components: [input_width, output_width], the directions of the SVD.
 
     Example:
@@ -97,9 +106,9 @@ class FeatureTransform:
                 raise InputError(
                     "feature_svd", "0 for features in parts", options.feature_svd, "Leave it out."
                 )
-        if options.feature_scaling in ("standard", "log"):
+        if options.feature_scaling in ("standard", "log", "standard_row"):
             transform = dataclasses.replace(transform, **_standard(prepared))
-        elif options.feature_scaling == "tfidf":
+        elif options.feature_scaling in ("tfidf", "log_tfidf"):
             transform = dataclasses.replace(transform, weights=_inverse_frequency(prepared))
         if options.feature_svd:
             (features,) = prepared
@@ -112,17 +121,19 @@ class FeatureTransform:
         """Number of features it gives."""
         return self.input_width if self.components is None else self.components.shape[1]
 
-    def apply(self, features: Features) -> Features:
+    def apply(self, features: Features, ids: np.ndarray | None = None) -> Features:
         """Transforms features of any nodes.
 
         Args:
             features: [nodes, input_width], dense or CSR.
+            ids: Ids of the nodes, for errors.
 
         Returns:
             float32 [nodes, output_width]; CSR where the features were and stay sparse.
 
         Raises:
-            InputError: Another width than the transform was fit on.
+            InputError: Another width than the transform was fit on, or a number that is not finite
+                or beyond `LARGEST` after scaling.
         """
         if features.ndim != 2 or features.shape[1] != self.input_width:
             raise InputError(
@@ -131,10 +142,13 @@ class FeatureTransform:
                 f"shape {tuple(features.shape)}",
                 "Give the features the model was trained on.",
             )
-        features = self._scaled(self._prepared(features))
-        if self.components is not None:
-            features = np.asarray(features @ self.components)
-        return features
+        # What overflows is an error that says where, below.
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaled = self._scaled(self._prepared(features))
+            if self.components is not None:
+                scaled = np.asarray(scaled @ self.components)
+        _require_moderate(scaled, features, ids)
+        return scaled
 
     def _prepared(self, features: Features) -> Features:
         """float32, dense where wanted, and logarithms of counts."""
@@ -144,7 +158,7 @@ class FeatureTransform:
                 features = features.toarray()
         else:
             features = np.asarray(features, np.float32)
-        if self.scaling == "log":
+        if self.scaling in LOGARITHMIC:
             values = features if isinstance(features, np.ndarray) else features.data
             if values.size and values.min() < 0:
                 raise InputError(
@@ -159,7 +173,7 @@ class FeatureTransform:
         for factor in (None if self.scale is None else 1 / self.scale, self.weights):
             if factor is not None:
                 features = _times_columns(features, factor.astype(np.float32))
-        return _unit_rows(features) if self.scaling in ("row", "tfidf") else features
+        return _unit_rows(features) if self.scaling in UNIT_ROWS else features
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """The transform as plain arrays, to be stored with a model."""
@@ -171,7 +185,7 @@ class FeatureTransform:
         """Makes a transform of what `to_arrays` gave.
 
         Raises:
-            InputError: Arrays are missing or unknown.
+            InputError: Arrays are missing, unknown, not finite, or do not fit each other.
         """
         names = {field.name for field in dataclasses.fields(cls)}
         if not {"scaling", "input_width", "densify"} <= set(arrays) <= names:
@@ -182,7 +196,30 @@ class FeatureTransform:
         fields: dict[str, Any] = {
             name: plain.get(name, np.asarray)(value) for name, value in arrays.items()
         }
-        return cls(**fields)
+        found = cls(**fields)
+        found._check_arrays()
+        return found
+
+    def _check_arrays(self) -> None:
+        for name in ("mean", "scale", "weights", "components"):
+            array = getattr(self, name)
+            if array is None:
+                continue
+            fits = array.shape[:1] == (self.input_width,)
+            fits &= array.ndim == (2 if name == "components" else 1) and array.dtype.kind == "f"
+            if not fits or not np.isfinite(array).all():
+                raise InputError(
+                    f"transform.{name}",
+                    f"finite numbers for {self.input_width} features",
+                    f"{array.dtype} of shape {array.shape}",
+                    "Restore the file.",
+                )
+        if self.scale is not None and not (self.scale > 0).all():
+            raise InputError(
+                "transform.scale", "numbers above 0", self.scale.min(), "Restore the file."
+            )
+        if self.scaling in ("standard", "log", "standard_row") and self.scale is None:
+            raise InputError("transform.scale", "an array", "none", "Restore the file.")
 
 
 def _standard(parts: Iterable[Features]) -> dict[str, Any]:
@@ -233,11 +270,33 @@ def _times_columns(features: Features, factor: np.ndarray) -> Features:
     return sp.csr_array((data, features.indices, features.indptr), shape=features.shape)
 
 
+def _require_moderate(scaled: Features, given: Features, ids: np.ndarray | None) -> None:
+    """Refuses features that overflowed, or would in an encoder, and names their node."""
+    values = scaled if isinstance(scaled, np.ndarray) else scaled.data
+    # A comparison with NaN is false.
+    if not values.size or max(values.max(), -values.min()) <= LARGEST:
+        return
+    matrix: Any = scaled if isinstance(scaled, np.ndarray) else abs(scaled).max(axis=1).toarray()
+    row = int(np.argmin((np.abs(matrix.reshape(scaled.shape[0], -1)) <= LARGEST).all(axis=1)))
+    largest = abs(given[[row]]).max()
+    raise InputError(
+        "features",
+        f"finite numbers of at most {LARGEST:g} after scaling",
+        f"{largest:g} at " + (f"row {row}" if ids is None else f"node {ids[row]}"),
+        "Correct it, or scale the features otherwise.",
+    )
+
+
 def _unit_rows(features: Features) -> Features:
     if isinstance(features, np.ndarray):
         norms = np.linalg.norm(features, axis=1, keepdims=True)
-        return features / np.where(norms == 0, 1, norms)
+        return features / _divisors(norms)
     norms = np.sqrt(np.asarray(features.multiply(features).sum(axis=1), np.float32)).ravel()
-    factor = np.repeat(1 / np.where(norms == 0, 1, norms), np.diff(features.indptr))
+    factor = np.repeat(1 / _divisors(norms), np.diff(features.indptr))
     data = (features.data * factor).astype(np.float32)
     return sp.csr_array((data, features.indices, features.indptr), shape=features.shape)
+
+
+def _divisors(lengths: np.ndarray) -> np.ndarray:
+    """Zero rows stay zero; rows too long for float32 become NaN, not zero."""
+    return np.where(np.isinf(lengths), np.nan, np.where(lengths == 0, 1, lengths))

@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from cade_tf import problems
 from cade_tf.errors import InputError
 from cade_tf.graph.edges import NOTHING_DROPPED, EdgeReport, simple_csr
+from cade_tf.graph.naming import by_position
 from cade_tf.graph.validation import (
     Features,
     check_bounds,
@@ -27,6 +28,7 @@ from cade_tf.graph.validation import (
     integers,
     per_node,
 )
+from cade_tf.notebooks import html_table, short
 
 __all__ = ["EdgeReport", "Features", "Graph"]
 
@@ -45,6 +47,8 @@ class Graph:
         features: float32 [nodes, width], dense or SciPy CSR; None for a graph without features.
         labels: Class index per node (-1: no label), or a 0/1 matrix [nodes, classes].
         node_ids: Names of the nodes, integers or strings, distinct; None means 0..nodes-1.
+        positional_ids: Whether `node_ids` are mere positions in a larger graph that has no ids
+            and that this one was cut from; see `has_given_ids`.
         graph_ids: int32 per node where several graphs are held in one (as PPI's 24).
         edge_weights: float32 aligned with `indices`, positive and symmetric.
         split: int8 per node, 0 train, 1 validation, 2 test, where the data fix it.
@@ -52,12 +56,15 @@ class Graph:
         class_names: Names of the classes.
         name: What to call the graph in reports.
         report: What was dropped when the graph was made.
+        notes: What a reader wants a user to know of the files, each a sentence.
 
     Example:
 
     >>> graph = Graph.from_edges([[0, 1], [1, 2]], features=np.eye(3))
     >>> graph.num_nodes, graph.num_edges, graph.neighbors(1).tolist()
     (3, 2, [0, 2])
+    >>> Graph.from_edges([["bob", "ann"]], node_ids=["ann", "bob"], labels=["x", "y"]).class_names
+    ('x', 'y')
     """
 
     indptr: np.ndarray
@@ -65,6 +72,7 @@ class Graph:
     features: Features | None = None
     labels: np.ndarray | None = None
     node_ids: np.ndarray | None = None
+    positional_ids: bool = False
     graph_ids: np.ndarray | None = None
     edge_weights: np.ndarray | None = None
     split: np.ndarray | None = None
@@ -72,6 +80,7 @@ class Graph:
     class_names: tuple[str, ...] | None = None
     name: str = "graph"
     report: EdgeReport = NOTHING_DROPPED
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self._validate(trusted=False)
@@ -123,7 +132,7 @@ class Graph:
     @classmethod
     def from_edges(
         cls,
-        edges: np.ndarray | Sequence[Sequence[int]],
+        edges: np.ndarray | Sequence[Sequence[int]] | Sequence[Sequence[str]],
         *,
         num_nodes: int | None = None,
         edge_weights: np.ndarray | Sequence[float] | None = None,
@@ -135,17 +144,22 @@ class Graph:
         are dropped and counted in `report`. Where a repeated edge has several weights, the largest
         counts.
 
+        Features and labels may be a pandas DataFrame or Series. Its index then names the nodes,
+        edges hold these names, and nodes come in the order of the features.
+
         Args:
-            edges: Integers [edges, 2], node positions.
+            edges: [edges, 2], node positions, or names as strings. Names are those of `node_ids`
+                or of a pandas index; of a graph of edges alone, all names found, sorted.
             num_nodes: Number of nodes; by default what features, labels or node ids say, else one
                 more than the largest position.
             edge_weights: A positive weight per edge.
-            **fields: Any other argument of `Graph`.
+            **fields: Any other argument of `Graph`; labels may also be strings, and NaN, None or
+                an empty string for no class.
 
         Raises:
             InputError: Anything does not fit; the message names the argument.
         """
-        pairs = checked_edges(edges)
+        pairs, fields = by_position(edges, fields)
         nodes = _count_nodes(pairs, num_nodes, fields)
         if edge_weights is not None:
             given, edge_weights = edge_weights, None
@@ -167,7 +181,7 @@ class Graph:
 
     @classmethod
     def _trusted(cls, **fields: Any) -> Self:
-        """A graph of arrays that a Graph had before (a saved one), not proved anew."""
+        """A graph of arrays that were checked before they were saved."""
         graph = cls.__new__(cls)
         for field in dataclasses.fields(cls):
             object.__setattr__(graph, field.name, fields.get(field.name, field.default))
@@ -186,6 +200,60 @@ class Graph:
         from cade_tf.graph import storage
 
         storage.save(self, path)
+
+    # --- from and to other libraries; see `cade_tf.graph.interop` --------------------------------
+
+    @classmethod
+    def from_scipy(cls, matrix: Any, **fields: Any) -> "Graph":
+        """A graph of an adjacency matrix, sparse or dense; see `interop.from_scipy`."""
+        from cade_tf.graph import interop
+
+        return interop.from_scipy(matrix, **fields)
+
+    @classmethod
+    def from_networkx(cls, graph: Any, **options: Any) -> "Graph":
+        """A graph of a NetworkX graph; see `interop.from_networkx`."""
+        from cade_tf.graph import interop
+
+        return interop.from_networkx(graph, **options)
+
+    @classmethod
+    def from_pandas(cls, edges: Any, features: Any = None, **options: Any) -> "Graph":
+        """A graph of tables of edges and features; see `interop.from_pandas`."""
+        from cade_tf.graph import interop
+
+        return interop.from_pandas(edges, features, **options)
+
+    @classmethod
+    def from_edge_index(cls, edge_index: Any, **fields: Any) -> "Graph":
+        """A graph of edges [2, edges], NumPy, torch or TensorFlow; see `interop`."""
+        from cade_tf.graph import interop
+
+        return interop.from_edge_index(edge_index, **fields)
+
+    @classmethod
+    def from_pyg(cls, data: Any, **fields: Any) -> "Graph":
+        """A graph of a PyTorch Geometric `Data`; see `interop.from_pyg`."""
+        from cade_tf.graph import interop
+
+        return interop.from_pyg(data, **fields)
+
+    @classmethod
+    def from_dgl(cls, graph: Any, **options: Any) -> "Graph":
+        """A graph of a DGL graph; see `interop.from_dgl`."""
+        from cade_tf.graph import interop
+
+        return interop.from_dgl(graph, **options)
+
+    def to_networkx(self) -> Any:
+        """The graph as a `networkx.Graph`; see `interop.to_networkx`."""
+        from cade_tf.graph import interop
+
+        return interop.to_networkx(self)
+
+    def to_scipy(self) -> sp.csr_array:
+        """The adjacency matrix as a CSR array of its own, which may be changed."""
+        return self.adjacency().copy()
 
     # --- reading -----------------------------------------------------------------------------
 
@@ -227,6 +295,14 @@ class Graph:
     def ids(self) -> np.ndarray:
         """Names of the nodes, also where `node_ids` is None."""
         return np.arange(self.num_nodes) if self.node_ids is None else self.node_ids
+
+    @property
+    def has_given_ids(self) -> bool:
+        """Whether ids were given; where not, they are positions and mean nothing elsewhere.
+
+        Node 0 of one graph and node 0 of another are the same node only if both ids were given.
+        """
+        return self.node_ids is not None and not self.positional_ids
 
     def neighbors(self, node: int) -> np.ndarray:
         """Positions of a node's neighbours, ascending."""
@@ -286,6 +362,7 @@ class Graph:
             indices=csr.indices,
             edge_weights=None if self.edge_weights is None else csr.data,
             node_ids=self.ids[chosen],
+            positional_ids=not self.has_given_ids,
             report=NOTHING_DROPPED,
         )
         for name in ("features", "labels", "graph_ids", "split"):
@@ -296,13 +373,29 @@ class Graph:
     def with_edges(self, edges: np.ndarray) -> "Graph":
         """The same nodes with other edges, unweighted (link prediction hides edges)."""
         csr = simple_csr(checked_edges(edges), self.num_nodes, None)
-        return dataclasses.replace(self, **csr)
+        return dataclasses.replace(self, **csr | {"report": NOTHING_DROPPED})
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Graph":
+        # Nobody can change it; scikit-learn copies the parameters of every estimator it tries.
+        return self
 
     def __repr__(self) -> str:
         return (
-            f"Graph({self.name!r}, nodes={self.num_nodes}, edges={self.num_edges}, "
+            f"Graph({short(self.name)}, nodes={self.num_nodes}, edges={self.num_edges}, "
             f"features={self.num_features}, classes={self.num_classes})"
         )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        counts = ("nodes", "edges", "features", "classes")
+        rows: dict[str, object] = {n: f"{getattr(self, f'num_{n}'):,}" for n in counts}
+        rows["ids"] = "given" if self.has_given_ids else "positions"
+        rows["edge weights"] = "none" if self.edge_weights is None else "given"
+        return html_table(f"Graph {self.name}", rows)
+
+
+_SURELY_POSITIONS = 1_000_000
+"""Smaller numbers are taken for positions, however few of them occur."""
 
 
 def _read_only(value: Any) -> Any:
@@ -323,4 +416,12 @@ def _count_nodes(pairs: np.ndarray, num_nodes: int | None, fields: dict[str, Any
         value = fields.get(name)
         if value is not None:
             return value.shape[0] if hasattr(value, "shape") else len(value)
-    return int(pairs.max()) + 1 if len(pairs) else 0
+    largest = int(pairs.max(initial=-1))
+    if largest >= max(_SURELY_POSITIONS, 100 * pairs.size):
+        raise InputError(
+            "edges",
+            "node positions from 0",
+            f"{largest} in a list of {len(pairs):,} edges",
+            "Ids of another kind go in as strings or by Graph.from_pandas; or give num_nodes.",
+        )
+    return largest + 1

@@ -8,7 +8,7 @@ import numpy as np
 from cade_tf.errors import InputError
 from cade_tf.graph import arrays
 from cade_tf.graph.graph import Graph
-from cade_tf.graph.splits import VALIDATION_RATIO, unseen_nodes
+from cade_tf.graph.splits import VALIDATION_RATIO, split_nodes
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -113,7 +113,7 @@ def hidden_edges(graph: Graph, hidden_ratio: float, unseen_ratio: float, seed: i
         raise InputError(
             "hidden_ratio", "above 0 and below 1", hidden_ratio, "Hide a share of the edges."
         )
-    unseen = unseen_nodes(graph, unseen_ratio, seed).test
+    unseen = split_nodes(graph, unseen_ratio, seed).test
     rng = np.random.default_rng([seed, 1])
     edges = rng.permutation(graph.edges().astype(np.int64))
     tests = round(hidden_ratio * len(edges))

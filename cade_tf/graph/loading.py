@@ -15,7 +15,7 @@ def load(options: DataOptions, *, verify: bool = False) -> Graph:
 
     Args:
         options: Data set or path, and what belongs to it.
-        verify: Whether a file of our own is proved anew (`cade data check`).
+        verify: Whether a file of our own is proved again (`cade data check`).
 
     Returns:
         The graph.
@@ -27,11 +27,22 @@ def load(options: DataOptions, *, verify: bool = False) -> Graph:
         for name in ("format", "features", "labels"):
             if getattr(options, name) is not None:
                 raise InputError(
-                    name, "--graph beside it", "none", f"--{name} belongs to a graph of your own."
+                    name,
+                    "--graph together with it",
+                    "none",
+                    f"--{name} belongs to a graph of your own.",
                 )
         return datasets.load_dataset(
             options.dataset or DEFAULT_DATASET, options.data_dir, verify=verify
         )
+    paths = options.graph_paths()
+    if len(paths) > 1:
+        for name in ("format", "features", "labels"):
+            if getattr(options, name) is not None:
+                raise InputError(
+                    name, "none with several graphs", getattr(options, name), "Join them first."
+                )
+        return readers.read_several(paths, verify=verify)
     return readers.read(
         Path(options.graph),
         format=options.format,

@@ -33,7 +33,7 @@ class NodeSplit:
     Example:
 
     >>> graph = Graph.from_edges([[0, 1], [1, 2]], num_nodes=20)
-    >>> split = unseen_nodes(graph, 0.5, seed=0)
+    >>> split = split_nodes(graph, 0.5, seed=0)
     >>> len(split.train), len(split.validation), len(split.test), len(split.seen)
     (9, 1, 10, 10)
     """
@@ -77,7 +77,7 @@ class NodeSplit:
         return cls(**members, trains_validation=trains_validation)
 
 
-def unseen_nodes(graph: Graph, ratio: float, seed: int) -> NodeSplit:
+def split_nodes(graph: Graph, ratio: float, seed: int) -> NodeSplit:
     """Hides a random share of the nodes, with all their edges, from training.
 
     With one seed the nodes hidden at a smaller ratio are among those hidden at a larger one.
@@ -119,7 +119,7 @@ def fixed(graph: Graph) -> NodeSplit:
         InputError: The graph has none, or one without training nodes.
     """
     if graph.split is None:
-        raise InputError("split", "a graph with a split of its own", "none", "Use unseen_nodes.")
+        raise InputError("split", "a graph with a split of its own", "none", "Use split_nodes.")
     parts = [np.flatnonzero(graph.split == part) for part in (_TRAIN, _VALIDATION, _TEST)]
     if not len(parts[0]):
         raise InputError("split", "training nodes", "none", "Mark some nodes 0 (train).")
@@ -130,7 +130,7 @@ def node_split(graph: Graph, options: SplitOptions) -> NodeSplit:
     """The split of a run: the data's own where there is one, else random unseen nodes."""
     if graph.split is not None:
         return fixed(graph)
-    return unseen_nodes(graph, options.unseen_ratio, options.split_seed)
+    return split_nodes(graph, options.unseen_ratio, options.split_seed)
 
 
 def sub_ppi(graph: Graph) -> Graph:

@@ -1,5 +1,6 @@
 """A graph as one npz file."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,14 @@ from cade_tf import problems
 from cade_tf.errors import InputError
 from cade_tf.graph import arrays
 from cade_tf.graph.graph import EdgeReport, Graph
+from cade_tf.graph.validation import sparse_matrix
 
 FORMAT = "cade_tf.graph.1"
 """Value of the member `format`; a file of another value is not read."""
 
 _REQUIRED = ("indptr", "indices")
 _ARRAYS = (*_REQUIRED, "labels", "node_ids", "graph_ids", "edge_weights", "split")
-_NAMES = ("feature_names", "class_names")
+_NAMES = ("feature_names", "class_names", "notes")
 _SPARSE = ("data", "indices", "indptr", "shape")
 
 
@@ -28,10 +30,11 @@ def save(graph: Graph, path: str | Path) -> None:
         path: The file, with its suffix.
     """
     members: dict[str, Any] = {"format": FORMAT, "name": graph.name}
-    members["report"] = np.array([graph.report.self_loops, graph.report.duplicates], np.int64)
+    members["report"] = np.array(dataclasses.astuple(graph.report), np.int64)
+    members["positional_ids"] = graph.positional_ids
     for name in _ARRAYS + _NAMES:
         value = getattr(graph, name)
-        if value is not None:
+        if value is not None and (name != "notes" or value):
             members[name] = value
     if sp.issparse(graph.features):
         for part in _SPARSE:
@@ -66,28 +69,35 @@ def load(path: str | Path, *, memory_map: bool = True, verify: bool = False) -> 
             str(path), f"a graph of format {FORMAT}", written, "Convert it with cade data convert."
         )
     try:
-        fields: dict[str, Any] = {
-            name: members[name] for name in _ARRAYS if name in members or name in _REQUIRED
-        }
-        fields["name"] = str(members["name"])
-        fields["report"] = EdgeReport(*(int(count) for count in members["report"]))
-        for name in _NAMES:
-            if name in members:
-                fields[name] = tuple(str(value) for value in members[name])
-        if "features" in members:
-            fields["features"] = members["features"]
-        elif "features_data" in members:
-            data, indices, indptr, shape = (members[f"features_{part}"] for part in _SPARSE)
-            fields["features"] = sp.csr_array((data, indices, indptr), shape=tuple(shape))
         with problems.within(path):
+            fields = _fields(members)
             return Graph(**fields) if verify else Graph._trusted(**fields)
+    except InputError:
+        raise
     except (KeyError, TypeError, IndexError) as error:
         raise InputError(
             str(path), "all arrays of a graph", f"{error!r}", "Write it again."
         ) from error
-    except InputError:
-        raise
-    except ValueError as error:
+    except (ValueError, ArithmeticError) as error:
         raise InputError(
             str(path), "arrays that fit together", str(error), "Write it again."
         ) from error
+
+
+def _fields(members: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Arguments of `Graph`."""
+    fields: dict[str, Any] = {
+        name: members[name] for name in _ARRAYS if name in members or name in _REQUIRED
+    }
+    fields["name"] = str(members["name"])
+    fields["report"] = EdgeReport(*(int(count) for count in members["report"]))
+    fields["positional_ids"] = bool(members.get("positional_ids", False))
+    for name in _NAMES:
+        if name in members:
+            fields[name] = tuple(str(value) for value in members[name])
+    if "features" in members:
+        fields["features"] = members["features"]
+    elif "features_data" in members:
+        data, indices, indptr, shape = (members[f"features_{part}"] for part in _SPARSE)
+        fields["features"] = sparse_matrix("features", (data, indices, indptr), shape)
+    return fields

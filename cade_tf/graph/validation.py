@@ -68,7 +68,7 @@ def check_bounds(indptr: np.ndarray, indices: np.ndarray) -> None:
             indptr[[0, -1]] if len(indptr) else "nothing",
             "Use Graph.from_edges.",
         )
-    if (np.diff(indptr) < 0).any():
+    if (indptr[1:] < indptr[:-1]).any():
         raise InputError("indptr", "ascending values", "descending ones", "Use Graph.from_edges.")
     nodes = len(indptr) - 1
     if not len(indices):
@@ -111,31 +111,85 @@ def checked_features(features: Any, nodes: int, finite: bool) -> Features:
     Raises:
         InputError: No matrix of numbers, another number of rows, NaN or infinity.
     """
-    if sp.issparse(features):
-        matrix = sp.csr_array(features).astype(np.float32, copy=False)
-        if not matrix.has_canonical_format:
-            # In place, so not on the caller's own arrays.
-            matrix = matrix.copy()
-            matrix.sum_duplicates()
-        shape = matrix.shape
-    else:
-        matrix = np.asarray(features)
-        if matrix.dtype.kind not in "fiub":
-            raise InputError("features", "numbers", matrix.dtype, "Convert the features.")
-        if matrix.ndim != 2:
-            raise InputError(
-                "features", "two dimensions", f"shape {matrix.shape}", "Use [nodes, width]."
-            )
-        with np.errstate(over="ignore"):
-            matrix = np.ascontiguousarray(matrix, dtype=np.float32)
-        shape = matrix.shape
-    if shape[0] != nodes:
+    given = features if sp.issparse(features) else np.asarray(features)
+    if given.dtype.kind not in "fiub":
+        raise InputError("features", "numbers", given.dtype, "Convert the features.")
+    if given.ndim != 2:
         raise InputError(
-            "features", f"{nodes} rows, one per node", shape[0], "Give every node a row."
+            "features", "two dimensions", f"shape {given.shape}", "Use [nodes, width]."
         )
+    # Before anything is made with as many rows as a damaged file may claim.
+    if given.shape[0] != nodes:
+        raise InputError(
+            "features", f"{nodes} rows, one per node", given.shape[0], "Give every node a row."
+        )
+    with np.errstate(over="ignore"):
+        matrix = _float_csr(given) if sp.issparse(given) else _float_dense(given)
     if finite:
         check_finite(matrix)
     return matrix
+
+
+def _float_dense(matrix: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(matrix, dtype=np.float32)
+
+
+def _float_csr(matrix: Any) -> sp.csr_array:
+    check_compressed("features", matrix)
+    csr = sp.csr_array(matrix).astype(np.float32, copy=False)
+    if not csr.has_canonical_format:
+        # In place, so not on the caller's own arrays.
+        csr = csr.copy()
+        csr.sum_duplicates()
+    return csr
+
+
+def sparse_matrix(
+    name: str, parts: tuple[Any, Any, Any], shape: Any, kind: Any = sp.csr_array
+) -> Any:
+    """A sparse matrix of its parts, each proved before C code trusts it.
+
+    SciPy's own check misses starts that descend in a matrix that claims to be empty.
+
+    Args:
+        name: What it is, for an error.
+        parts: Values, their columns (rows in CSC), and where each row (column) starts.
+        shape: Rows and columns.
+        kind: `csr_array` or `csc_array`.
+
+    Raises:
+        InputError: The parts do not fit each other.
+    """
+    data, indices, indptr = (np.asarray(part) for part in parts)
+    try:
+        rows, columns = (int(size) for size in shape)
+    except (TypeError, ValueError) as error:
+        raise InputError(name, "two sizes as its shape", shape, "Write it again.") from error
+    lines, width = (rows, columns) if kind is sp.csr_array else (columns, rows)
+    if data.dtype.kind not in "fiub" or {indices.dtype.kind, indptr.dtype.kind} - {*"iu"}:
+        wrong = f"types {data.dtype}, {indices.dtype} and {indptr.dtype}"
+    elif not data.ndim == indices.ndim == indptr.ndim == 1:
+        wrong = "parts that are no vectors"
+    elif len(indptr) != lines + 1 or indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
+        wrong = f"{len(indptr)} starts, not all ascending, for {lines} rows or columns"
+    elif len(data) != len(indices) or indptr[-1] != len(indices):
+        wrong = f"{len(data)} values at {len(indices)} places, {indptr[-1]} wanted"
+    elif len(indices) and not (indices.min() >= 0 and indices.max() < width):
+        wrong = f"places {indices.min()} to {indices.max()} of {width}"
+    else:
+        return kind((data, indices, indptr), shape=(rows, columns))
+    raise InputError(name, f"a sparse matrix of shape {(rows, columns)}", wrong, "Write it again.")
+
+
+def check_compressed(name: str, matrix: Any) -> None:
+    """Proves a CSR or CSC matrix; one of another kind passes.
+
+    Raises:
+        InputError: Its parts do not fit each other.
+    """
+    if getattr(matrix, "format", None) in ("csr", "csc"):
+        kind = sp.csr_array if matrix.format == "csr" else sp.csc_array
+        sparse_matrix(name, (matrix.data, matrix.indices, matrix.indptr), matrix.shape, kind)
 
 
 def check_finite(features: Features) -> None:
@@ -219,16 +273,32 @@ def checked_weights(weights: Any, edges: int) -> np.ndarray:
 
 
 def checked_edges(edges: Any) -> np.ndarray:
-    """Pairs of integers, int64 [edges, 2].
+    """Pairs of positions, int64 [edges, 2].
 
     Raises:
         InputError: Other values or another shape.
     """
-    pairs = np.asarray(edges)
-    if pairs.size == 0:
+    pairs = checked_pairs(np.asarray(edges))
+    if pairs.dtype.kind == "U":
+        raise InputError("edges", "integers", "strings", "Use positions of nodes.")
+    return pairs
+
+
+def checked_pairs(edges: np.ndarray) -> np.ndarray:
+    """Pairs of integers, int64 [edges, 2], or of strings.
+
+    Raises:
+        InputError: Other values or another shape.
+    """
+    if edges.size == 0:
         return np.zeros((0, 2), np.int64)
-    if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise InputError("edges", "shape [edges, 2]", f"shape {pairs.shape}", "Transpose it?")
-    if pairs.dtype.kind not in "iu":
-        raise InputError("edges", "integers", pairs.dtype, "Number the nodes from 0.")
-    return pairs.astype(np.int64, copy=False)
+    if edges.ndim != 2 or edges.shape[1] != 2:
+        remedy = "Give pairs of nodes."
+        if edges.ndim == 2 and edges.shape[0] == 2:
+            remedy = "Use Graph.from_edge_index for [2, edges]."
+        raise InputError("edges", "shape [edges, 2]", f"shape {edges.shape}", remedy)
+    if edges.dtype.kind == "U":
+        return edges
+    if edges.dtype.kind not in "iu":
+        raise InputError("edges", "integers or strings", edges.dtype, "Number the nodes from 0.")
+    return edges.astype(np.int64, copy=False)

@@ -5,9 +5,12 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
-from cade_tf.cli.progress import Progress
+from cade_tf.inference.candidates import sampled_candidates
+from cade_tf.inference.finite import require_finite
 from cade_tf.inference.whole_pass import WholePass
 from cade_tf.models.dual_encoder import DualEncoder
+from cade_tf.progress import Shown, make_bar
+from cade_tf.retracing import traced_for_each_model
 from cade_tf.sampling import random
 from cade_tf.sampling.graph_tables import GraphTables
 from cade_tf.sampling.walks import walk
@@ -15,8 +18,6 @@ from cade_tf.sampling.walks import walk
 # Up to this much memory all nodes of a pass are encoded together; beyond it, batch by batch.
 WHOLE_PASS_BYTES = 2 * 2**30
 CHUNK_WALKS = 65536
-
-Candidates = Callable[[tf.Tensor], tf.Tensor]
 
 
 def embed_all_nodes(
@@ -28,14 +29,15 @@ def embed_all_nodes(
     seed: int,
     batch_size: int = 1024,
     whole_pass_bytes: int = WHOLE_PASS_BYTES,
-    progress: bool = True,
+    ids: np.ndarray | None = None,
+    progress: Shown = True,
 ) -> np.ndarray:
     """Embeds every node of a graph.
 
     In each of `walks` passes a walk starts at every node; each node visited makes a pair with the
     start, and both sides of a pair add their dual representation to their node's mean. A node
     that meets nobody (an isolated one) is its own context. Every pass draws its neighbourhoods
-    anew; within a pass a node keeps its draws. Memory is bounded by the batch, the result and
+    again; within a pass a node keeps its draws. Memory is bounded by the batch, the result and
     `whole_pass_bytes`; neither changes the result but by rounding.
 
     Args:
@@ -47,10 +49,14 @@ def embed_all_nodes(
         batch_size: Walks whose pairs are attended together.
         whole_pass_bytes: Up to this much memory, nodes are encoded once a pass and not once a
             batch, which is several times as fast.
+        ids: Ids of the nodes, for errors.
         progress: Whether to show progress.
 
     Returns:
         float32 [nodes, dim].
+
+    Raises:
+        InputError: A number is not finite; the message names the node.
     """
     whole = None
     if WholePass.memory(model, graph.num_nodes) <= whole_pass_bytes:
@@ -58,7 +64,7 @@ def embed_all_nodes(
     total = np.zeros((graph.num_nodes, model.dim), np.float32)
     contexts = np.zeros(graph.num_nodes, np.float32)
     attend = attend_batch(model, graph, walk_length, seed)
-    with Progress("embedding", walks * graph.num_nodes, "walks", quiet=not progress) as bar:
+    with make_bar(progress, "embedding", walks * graph.num_nodes, "walks") as bar:
         for number in range(walks):
             key = random.make_key(seed, random.Stream.EMBEDDING_NEIGHBOR, number)
             if whole is not None and not depends_on_partner(model):
@@ -80,7 +86,7 @@ def embed_all_nodes(
                 contexts[nodes] += counts
                 bar.advance(last - first)
     total /= contexts[:, None]
-    return total
+    return require_finite(total, ids)
 
 
 def depends_on_partner(model: DualEncoder) -> bool:
@@ -93,11 +99,12 @@ def attend_batch(
 ) -> Callable[..., tuple[tf.Tensor, tf.Tensor, tf.Tensor]]:
     """A function from starts of walks to sums of dual representations by distinct node.
 
-    Its arguments: the first start and the one behind the last, number of the pass, key of the
+    Its arguments: the first start and the one after the last, number of the pass, key of the
     pass's neighbourhoods, candidates of all nodes or anything, and whether these were given. It
     returns the distinct nodes, their sums and how many contexts they are of.
     """
 
+    @traced_for_each_model
     @tf.function(reduce_retracing=True, autograph=False)
     def attend(
         first: tf.Tensor,
@@ -110,7 +117,9 @@ def attend_batch(
         nodes, partners = _pairs(graph, tf.range(first, last), number, walk_length, seed)
         distinct, position = tf.unique(tf.concat([nodes, partners], 0))
         candidates = (
-            tf.gather(encoded, distinct) if given else model.candidates(graph, distinct, key)
+            tf.gather(encoded, distinct)
+            if given
+            else sampled_candidates(model, graph, distinct, key)
         )
         as_node, as_partner = tf.split(position, 2)
         count = tf.size(distinct)

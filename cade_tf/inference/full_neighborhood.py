@@ -10,23 +10,29 @@ each in both roles, as v and as v_p; an isolated node is its own context. Only t
 CADE-MA makes the contexts matter; the paper's linear one gives a node one vector for each role.
 """
 
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Iterator
 
-import keras
 import numpy as np
 import scipy.sparse as sp
 import tensorflow as tf
 
-from cade_tf.cli.progress import Progress
+from cade_tf.errors import InputError
 from cade_tf.graph.graph import Features, Graph
-from cade_tf.inference.aggregation import as_rows, make_aggregation, scratch_array
+from cade_tf.graph.shares import neighbor_shares
+from cade_tf.inference.finite import require_finite
+from cade_tf.layers.aggregators import MeanAggregator
 from cade_tf.layers.bi_attention import TanhBiAttention
-from cade_tf.layers.parallel_dense import parallel_matmul
-from cade_tf.layers.sage_layer import SageLayer
-from cade_tf.models.dual_encoder import DualEncoder, unit
+from cade_tf.layers.sagb import SageLayer
+from cade_tf.layers.sparse_ops import Segments
+from cade_tf.models.dual_encoder import DualEncoder
+from cade_tf.progress import Shown, make_bar
 
 CHUNK_NODES = 4096
 CHUNK_PAIRS = 2048
+CHUNK_EDGES = 1 << 16
+MEMORY_BYTES = 2 << 30
+"""Larger arrays of all nodes lie in a temporary file, not in memory."""
 
 
 def embed_full_neighborhood(
@@ -36,12 +42,12 @@ def embed_full_neighborhood(
     *,
     bias_rows: np.ndarray | None = None,
     chunk_nodes: int = CHUNK_NODES,
-    progress: bool = True,
+    progress: Shown = True,
 ) -> np.ndarray:
     """Embeds every node of a graph from its full neighbourhood.
 
-    Beside the graph, memory holds one layer's output of all nodes (for CADE-MA K vectors a node)
-    and what a chunk needs.
+    Apart from the graph, memory holds one layer's output of all nodes (for CADE-MA K vectors per
+    node) and what a chunk needs.
 
     Args:
         model: A trained model.
@@ -53,7 +59,12 @@ def embed_full_neighborhood(
 
     Returns:
         float32 [nodes, dim].
+
+    Raises:
+        InputError: The graph has no nodes, or a number is not finite; the message names the node.
     """
+    if not graph.num_nodes:
+        raise InputError("graph", "at least one node", "none", "Give a graph with nodes.")
     candidates = full_candidates(
         model, graph, features, bias_rows=bias_rows, chunk_nodes=chunk_nodes, progress=progress
     )
@@ -62,11 +73,12 @@ def embed_full_neighborhood(
         for nodes, vectors in candidates:
             pair = model.dual(vectors, vectors)
             result[nodes] = (pair.nodes + pair.partners) / 2
-        return result
+        return require_finite(result, graph.ids)
     stored = scratch_array((graph.num_nodes, model.parameter_sets, model.dim))
     for nodes, vectors in candidates:
         stored[nodes] = vectors
-    return _mean_over_contexts(model, neighbor_shares(graph), stored, result)
+    result = _mean_over_contexts(model, neighbor_shares(graph), stored, result)
+    return require_finite(result, graph.ids)
 
 
 def full_candidates(
@@ -76,7 +88,7 @@ def full_candidates(
     *,
     bias_rows: np.ndarray | None = None,
     chunk_nodes: int = CHUNK_NODES,
-    progress: bool = True,
+    progress: Shown = True,
 ) -> Iterator[tuple[np.ndarray, tf.Tensor]]:
     """The encoder's outputs of all nodes, chunk by chunk; arguments as above.
 
@@ -86,7 +98,7 @@ def full_candidates(
     shares = neighbor_shares(graph)
     rounds = model.sagb.rounds
     hidden: Features = features
-    with Progress("layers", len(rounds) * graph.num_nodes, "nodes", quiet=not progress) as bar:
+    with make_bar(progress, "layers", len(rounds) * graph.num_nodes, "nodes") as bar:
         for round_ in rounds[:-1]:
             after = scratch_array((graph.num_nodes, model.parameter_sets, model.dim))
             for nodes, vectors in _layer(round_, hidden, shares, chunk_nodes):
@@ -94,33 +106,88 @@ def full_candidates(
                 bar.advance(len(nodes))
             hidden = after
         for nodes, vectors in _layer(rounds[-1], hidden, shares, chunk_nodes):
-            yield nodes, unit(vectors) if model.normalize in ("encoder", "both") else vectors
+            yield nodes, model.normalized(vectors)
             bar.advance(len(nodes))
-
-
-def neighbor_shares(graph: Graph) -> sp.csr_array:
-    """Chance of each neighbour to be the next draw; an isolated node draws itself."""
-    isolated = np.flatnonzero(graph.degrees == 0)
-    ones = np.ones(len(isolated), np.float32)
-    shape = (graph.num_nodes, graph.num_nodes)
-    loops = sp.csr_array((ones, (isolated, isolated)), shape=shape)
-    weights = sp.csr_array(graph.adjacency() + loops)
-    totals = np.asarray(weights.sum(axis=1, dtype=np.float64)).ravel()
-    data = weights.data / np.repeat(totals, np.diff(weights.indptr))
-    return sp.csr_array((data.astype(np.float32), weights.indices, weights.indptr), shape=shape)
 
 
 def _layer(
     layer: SageLayer, rows: Features, shares: sp.csr_array, chunk_nodes: int
 ) -> Iterator[tuple[np.ndarray, tf.Tensor]]:
-    """Algorithm 3, lines 7 and 8, for all nodes."""
-    kernel = tf.convert_to_tensor(layer.kernel)
-    own, others = kernel[:, : layer.own_width], kernel[:, layer.own_width :]
-    activation: Callable[[tf.Tensor], tf.Tensor] = keras.activations.get(layer.activation)
-    aggregation = make_aggregation(layer.aggregate, rows, shares, chunk_nodes)
-    for nodes in aggregation.chunks():
-        aggregated = parallel_matmul(as_rows(aggregation.aggregate(nodes)), others)
-        yield nodes, activation(parallel_matmul(as_rows(rows[nodes]), own) + aggregated)
+    """Algorithm 3, lines 7 and 8, for all nodes: the layer itself, on segments of a CSR."""
+    if isinstance(layer.aggregate, MeanAggregator):
+        # Features may be sparse, and wider than anything that could be kept.
+        for nodes in _portions(np.arange(shares.shape[0]), chunk_nodes):
+            flat = rows if sp.issparse(rows) else rows.reshape(len(rows), -1)
+            means = shares[nodes] @ flat
+            if not sp.issparse(rows):
+                means = means.reshape(-1, *rows.shape[1:])
+            yield nodes, layer.finish(as_rows(rows[nodes]), as_rows(means))
+        return
+    # What an aggregator does to each child is done once per node, then kept.
+    first = layer.aggregate.transform(as_rows(rows[:1]))
+    kept = scratch_array((shares.shape[0], *first.shape[1:]))
+    for nodes in _portions(np.arange(shares.shape[0]), chunk_nodes):
+        kept[nodes] = layer.aggregate.transform(as_rows(rows[nodes]))
+    ordered = _shuffled(shares)
+    # By falling degree, so that an LSTM reads nodes of similar degree together.
+    order = np.argsort(-np.diff(shares.indptr), kind="stable")
+    for nodes in _portions(order, chunk_nodes, np.diff(shares.indptr), CHUNK_EDGES):
+        block = ordered[nodes]
+        distinct, columns = np.unique(block.indices, return_inverse=True)
+        segments = Segments(
+            tf.constant(columns.astype(np.int32)),
+            tf.constant(block.indptr.astype(np.int32)),
+            tf.constant(block.data),
+        )
+        aggregated = layer.aggregate.reduce(tf.constant(kept[distinct]), segments)
+        yield nodes, layer.finish(as_rows(rows[nodes]), aggregated)
+
+
+def _shuffled(shares: sp.csr_array) -> sp.csr_array:
+    """Neighbours in one fixed pseudo-random order, as training reads draws in random order.
+
+    Ids may follow the classes, and an LSTM would then read class by class.
+    """
+    size = shares.shape[0]
+    rank = np.random.default_rng(0).permutation(size)
+    owners = np.repeat(np.arange(size), np.diff(shares.indptr))
+    order = np.lexsort((rank[shares.indices], owners))
+    return sp.csr_array(
+        (shares.data[order], shares.indices[order], shares.indptr), shape=shares.shape
+    )
+
+
+def _portions(
+    nodes: np.ndarray, size: int, degrees: np.ndarray | None = None, most_edges: int = 0
+) -> Iterator[np.ndarray]:
+    """Nodes in portions of at most `size`, and of at most so many edges unless one has more."""
+    if degrees is None:
+        yield from (nodes[first : first + size] for first in range(0, len(nodes), size))
+        return
+    ends = np.cumsum(degrees[nodes])
+    first = 0
+    while first < len(nodes):
+        before = ends[first] - degrees[nodes[first]]
+        fitting = int(np.searchsorted(ends, before + most_edges, side="right"))
+        last = min(max(fitting, first + 1), first + size)
+        yield nodes[first:last]
+        first = last
+
+
+def as_rows(rows: Features) -> tf.Tensor | tf.SparseTensor:
+    """Rows of features as TensorFlow takes them."""
+    if not sp.issparse(rows):
+        return tf.convert_to_tensor(rows)
+    entries = sp.coo_array(rows)
+    return tf.SparseTensor(np.stack(entries.coords, axis=1), entries.data, rows.shape)
+
+
+def scratch_array(shape: tuple[int, ...]) -> np.ndarray:
+    """An uninitialised float32 array, in a nameless temporary file where it is large."""
+    if 4 * np.prod(shape, dtype=np.int64) <= MEMORY_BYTES:
+        return np.empty(shape, np.float32)
+    with tempfile.TemporaryFile() as file:
+        return np.memmap(file, np.float32, "w+", shape=shape)
 
 
 def _bias(

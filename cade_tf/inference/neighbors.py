@@ -1,10 +1,15 @@
-"""The nearest nodes by cosine: exact, block by block; by faiss where there are very many."""
+"""The nearest nodes by cosine: exact, block by block; by faiss where there are very many.
+
+scikit-learn's neighbours want all embeddings in memory; these are read where they lie.
+"""
 
 from typing import Any, Protocol
 
 import numpy as np
 
 from cade_tf.errors import InputError
+from cade_tf.graph.graph import Graph
+from cade_tf.graph.preparation import positions_of
 
 BLOCK = 65_536
 METHODS = ("exact", "faiss")
@@ -57,6 +62,41 @@ def nearest(
     others = found != rows[:, None]
     others &= np.cumsum(others, axis=1) <= top
     return found[others].reshape(len(rows), top), cosines[others].reshape(len(rows), top)
+
+
+def neighbors(
+    graph: Graph, embeddings: np.ndarray, node: object, top: int = 10, *, method: str = "exact"
+) -> tuple[np.ndarray, np.ndarray]:
+    """The nodes whose embeddings are nearest to that of a node, by their ids.
+
+    For the neighbours that edges make, see `Graph.neighbors`.
+
+    Args:
+        graph: The graph, for the ids of its nodes.
+        embeddings: [nodes, dim], rows in the order of the graph.
+        node: Id of the node.
+        top: Nodes returned; fewer where the graph has no more.
+        method: exact or faiss; see `nearest`.
+
+    Returns:
+        Ids [top] and cosines float32 [top], the nearest first.
+
+    Raises:
+        InputError: An unknown id, or embeddings of another graph.
+
+    Example:
+
+    >>> graph = Graph.from_edges([["ann", "bob"]], node_ids=["ann", "bob", "eve"])
+    >>> neighbors(graph, np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.1]]), "ann", 1)[0]
+    array(['eve'], dtype='<U3')
+    """
+    if len(embeddings) != graph.num_nodes:
+        raise InputError(
+            "embeddings", f"{graph.num_nodes} rows", len(embeddings), "Embed this graph."
+        )
+    rows = positions_of(graph, [node])
+    found, cosines = nearest(embeddings, rows, top, method=method)
+    return graph.ids[found[0]], cosines[0]
 
 
 class ExactSearch:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
+from cade_tf.inference.candidates import sampled_candidates
 from cade_tf.layers.bi_attention import DualPair
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.sampling import random
@@ -70,7 +71,7 @@ def _embed_block(
     owners, partners = tf.boolean_mask(owners, valid), tf.boolean_mask(partners, valid)
 
     distinct, position = tf.unique(tf.concat([nodes, partners], 0))
-    candidates = model.candidates(graph, distinct, neighbor_key(seed))
+    candidates = sampled_candidates(model, graph, distinct, neighbor_key(seed))
     own = tf.gather(candidates, tf.gather(position[:count], owners))
     contexts = tf.gather(candidates, position[count:])
     both = model.dual(own, contexts).nodes + model.dual(contexts, own).partners
@@ -99,7 +100,7 @@ def embed_pairs(
 
     def embed(pairs: tf.Tensor) -> tuple[tf.Tensor, ...]:
         distinct, position = tf.unique(tf.reshape(pairs, [-1]))
-        candidates = model.candidates(graph, distinct, neighbor_key(seed))
+        candidates = sampled_candidates(model, graph, distinct, neighbor_key(seed))
         ends = tf.gather(candidates, tf.reshape(position, [-1, 2]))
         dual = model.dual(ends[:, 0], ends[:, 1])
         return tuple(tf.cast(part, tf.float32) for part in dual)
@@ -135,7 +136,7 @@ def in_blocks(
         specs: What the function returns.
 
     Returns:
-        The results of all blocks behind each other.
+        The results of all blocks, one after the other.
     """
     flat: list[tf.TensorSpec] = tf.nest.flatten(specs)
     count = tf.shape(rows)[0]

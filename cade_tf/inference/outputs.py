@@ -11,6 +11,8 @@ import numpy as np
 from cade_tf.errors import InputError
 from cade_tf.files import atomic_write
 from cade_tf.graph import arrays
+from cade_tf.inference.finite import require_finite
+from cade_tf.training import manifest
 
 EMBEDDINGS_FILE = "embeddings.npy"
 NODE_IDS_FILE = "node_ids.txt"
@@ -35,7 +37,8 @@ def write_embeddings(
         The files written.
 
     Raises:
-        InputError: An unknown format, ids that the format cannot hold, or a missing package.
+        InputError: An unknown format, ids that the format cannot hold, a number that is not
+            finite, or a missing package.
 
     Example:
 
@@ -49,7 +52,9 @@ def write_embeddings(
         raise InputError("format", "one of " + ", ".join(FORMATS), format, "Choose one.")
     if len(embeddings) != len(ids):
         raise InputError("ids", f"{len(embeddings)} ids", len(ids), "Give every row its id.")
-    return FORMATS[format](Path(folder), np.asarray(embeddings, np.float32), np.asarray(ids))
+    ids = np.asarray(ids)
+    embeddings = require_finite(np.asarray(embeddings, np.float32), ids)
+    return FORMATS[format](Path(folder), embeddings, ids)
 
 
 def read_embeddings(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
@@ -62,7 +67,8 @@ def read_embeddings(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
         Embeddings [nodes, dim], memory-mapped where they are npy, and ids [nodes].
 
     Raises:
-        InputError: Files are missing or do not belong together.
+        InputError: Files are missing, damaged, not those of the manifest next to them, or do not
+            belong together.
     """
     path = Path(path)
     if path.suffix == ".npz":
@@ -72,13 +78,20 @@ def read_embeddings(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
     for name in (EMBEDDINGS_FILE, NODE_IDS_FILE):
         if not (folder / name).is_file():
             raise InputError(str(folder), f"a folder with {name}", "none", "Run cade embed first.")
+    manifest.check(folder, EMBEDDINGS_FILE, NODE_IDS_FILE)
     try:
         embeddings = np.load(folder / EMBEDDINGS_FILE, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
+    except Exception as error:
+        # A damaged header makes NumPy raise nearly anything.
         raise InputError(
             str(folder / EMBEDDINGS_FILE), "a readable npy file", error, "Write it again."
         ) from error
-    ids = np.array((folder / NODE_IDS_FILE).read_text().split("\n")[:-1])
+    try:
+        ids = np.array((folder / NODE_IDS_FILE).read_bytes().decode().split("\n")[:-1], str)
+    except UnicodeDecodeError as error:
+        raise InputError(
+            str(folder / NODE_IDS_FILE), "UTF-8 text", f"other bytes ({error})", "Write it again."
+        ) from error
     if embeddings.ndim != 2 or len(ids) != len(embeddings):
         raise InputError(
             str(folder),
@@ -86,7 +99,11 @@ def read_embeddings(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
             f"{len(ids)} ids",
             "Write both files again.",
         )
-    return embeddings, ids
+    if embeddings.dtype.kind not in "fiu":
+        raise InputError(
+            str(folder / EMBEDDINGS_FILE), "numbers", embeddings.dtype, "Write it again."
+        )
+    return require_finite(embeddings, ids), ids
 
 
 def _write_npy(folder: Path, embeddings: np.ndarray, ids: np.ndarray) -> list[Path]:

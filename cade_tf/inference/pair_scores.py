@@ -5,26 +5,27 @@ import math
 import numpy as np
 import tensorflow as tf
 
-from cade_tf.cli.progress import Progress
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
 from cade_tf.inference.algorithm1 import WHOLE_PASS_BYTES
-from cade_tf.inference.encoder import Encoder
 from cade_tf.inference.on_demand import embed_pairs, neighbor_key
 from cade_tf.inference.whole_pass import WholePass
 from cade_tf.layers.bi_attention import entropy
+from cade_tf.models.dual_encoder import DualEncoder
+from cade_tf.progress import Shown, make_bar
+from cade_tf.retracing import traced_for_each_model
 
 BATCH_PAIRS = 4096
 
 
 def dual_affinities(
-    encoder: Encoder,
+    model: DualEncoder,
     graph: Graph,
     pairs: np.ndarray,
     *,
     draws: int = 5,
     seed: int = 0,
-    progress: bool = True,
+    progress: Shown = True,
 ) -> np.ndarray:
     """How well two nodes match in the context of each other.
 
@@ -32,7 +33,7 @@ def dual_affinities(
     attention it is the dot product of two sampled embeddings.
 
     Args:
-        encoder: A trained encoder.
+        model: A trained model.
         graph: The graph.
         pairs: Integers [pairs, 2], positions of nodes.
         draws: Neighbourhoods are drawn this often; scores are means over them.
@@ -51,16 +52,17 @@ def dual_affinities(
     >>> from cade_tf.training.trainer import train
     >>> graph = Graph.from_edges([[0, 1], [1, 2]], features=[[1.0], [2.0], [3.0]])
     >>> config = Config(model="cade_ms", k=3, dim=4, fanouts=(2, 2), steps=1, batch_size=4)
-    >>> encoder = train(graph, config, progress=False).encoder
-    >>> dual_affinities(encoder, graph, np.array([[0, 1], [0, 2]]), progress=False).shape
+    >>> model = train(graph, config, progress=False).model
+    >>> dual_affinities(model, graph, np.array([[0, 1], [0, 2]]), progress=False).shape
     (2,)
     """
     pairs = _checked(pairs, graph)
-    model, tables = encoder.model, encoder.tables(graph)
+    tables = model.tables(graph)
     whole = None
     if WholePass.memory(model, graph.num_nodes) <= WHOLE_PASS_BYTES:
         whole = WholePass(model, tables)
 
+    @traced_for_each_model
     @tf.function(reduce_retracing=True, autograph=False)
     def affinities(encoded: tf.Tensor, ends: tf.Tensor, draw: tf.Tensor) -> tf.Tensor:
         if whole is None:
@@ -71,7 +73,7 @@ def dual_affinities(
         return tf.reduce_sum(tf.cast(pair.nodes * pair.partners, tf.float32), axis=-1)
 
     total = np.zeros(len(pairs), np.float32)
-    with Progress("scoring", draws * len(pairs), "pairs", quiet=not progress) as bar:
+    with make_bar(progress, "scoring", draws * len(pairs), "pairs") as bar:
         for number in range(draws):
             draw = tf.constant(seed + number)
             encoded = tf.zeros([0, 1, 1]) if whole is None else whole.candidates(neighbor_key(draw))
@@ -84,7 +86,7 @@ def dual_affinities(
 
 
 def attention_flatness(
-    encoder: Encoder, graph: Graph, pairs: np.ndarray, *, seed: int = 0
+    model: DualEncoder, graph: Graph, pairs: np.ndarray, *, seed: int = 0
 ) -> float | None:
     """Mean entropy of the attention of pairs, as a share of the greatest there can be.
 
@@ -92,7 +94,7 @@ def attention_flatness(
     chosen.
 
     Args:
-        encoder: A trained encoder.
+        model: A trained model.
         graph: The graph.
         pairs: Integers [pairs, 2], positions of nodes.
         seed: Seed of the neighbourhoods.
@@ -100,11 +102,10 @@ def attention_flatness(
     Returns:
         A number between 0 and 1; None for a model with a single candidate.
     """
-    model = encoder.model
     if model.attention is None or model.k == 1:
         return None
     ends = tf.constant(_checked(pairs, graph), tf.int64)
-    pair = embed_pairs(model, encoder.tables(graph), ends[:, 0], ends[:, 1], seed)
+    pair = embed_pairs(model, model.tables(graph), ends[:, 0], ends[:, 1], seed)
     return float(tf.reduce_mean(entropy(pair.attention))) / (2 * math.log(model.k))
 
 

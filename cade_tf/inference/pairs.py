@@ -5,11 +5,10 @@ import dataclasses
 import numpy as np
 import tensorflow as tf
 
-from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
-from cade_tf.inference.encoder import Encoder
-from cade_tf.inference.ids import known_rows
+from cade_tf.graph.preparation import positions_of
 from cade_tf.inference.on_demand import embed_pairs, neighbor_key
+from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.sampling.graph_tables import GraphTables
 from cade_tf.sampling.neighborhood import sample_neighborhood
 
@@ -44,12 +43,12 @@ class PairEmbedding:
 
 
 def embed_pair(
-    encoder: Encoder, graph: Graph, node: object, partner: object, *, seed: int = 0
+    model: DualEncoder, graph: Graph, node: object, partner: object, *, seed: int = 0
 ) -> PairEmbedding:
     """Embeds two nodes in the context of each other.
 
     Args:
-        encoder: A trained encoder.
+        model: A trained model.
         graph: The graph.
         node: Id of v.
         partner: Id of u.
@@ -67,54 +66,36 @@ def embed_pair(
     >>> from cade_tf.training.trainer import train
     >>> graph = Graph.from_edges([[0, 1], [1, 2]], features=[[1.0], [2.0], [3.0]])
     >>> config = Config(model="cade_ms", k=3, dim=4, fanouts=(2, 2), steps=1, batch_size=4)
-    >>> encoder = train(graph, config, progress=False).encoder
-    >>> embed_pair(encoder, graph, 0, 2).attention.shape
+    >>> model = train(graph, config, progress=False).model
+    >>> embed_pair(model, graph, 0, 2).attention.shape
     (3, 3)
     """
     positions = positions_of(graph, [node, partner])
-    tables = encoder.tables(graph)
+    tables = model.tables(graph)
     ends = tf.constant(positions[:, None])
-    pair = embed_pairs(encoder.model, tables, ends[0], ends[1], seed)
+    pair = embed_pairs(model, tables, ends[0], ends[1], seed)
     return PairEmbedding(
         (graph.ids[positions[0]], graph.ids[positions[1]]),
         (pair.nodes[0].numpy(), pair.partners[0].numpy()),
         pair.attention[0].numpy(),
         (
-            _drawn(encoder, graph, tables, positions[0], seed),
-            _drawn(encoder, graph, tables, positions[1], seed),
+            _drawn(model, graph, tables, positions[0], seed),
+            _drawn(model, graph, tables, positions[1], seed),
         ),
     )
 
 
-def positions_of(graph: Graph, ids: list) -> np.ndarray:
-    """Positions of nodes by their ids, int64; numbers may also be given as text.
-
-    Raises:
-        InputError: The graph has no such node.
-    """
-    positions = known_rows(np.asarray(ids), graph.ids)
-    for node, position in zip(ids, positions, strict=True):
-        if position < 0:
-            raise InputError(
-                "node",
-                f"an id of {graph.name}, such as {graph.ids[0]}",
-                node,
-                "Use an id as in node_ids.txt.",
-            )
-    return positions
-
-
 def _drawn(
-    encoder: Encoder, graph: Graph, tables: GraphTables, position: int, seed: int
+    model: DualEncoder, graph: Graph, tables: GraphTables, position: int, seed: int
 ) -> list[np.ndarray]:
     """The neighbours each sampling of a node drew: the same draws as the encoder's own."""
-    samplings = encoder.model.samplings
+    samplings = model.samplings
     roots = tf.fill([samplings], tf.constant(position, tf.int64))
     trees = sample_neighborhood(
         tables,
         roots,
         tf.range(samplings, dtype=tf.int64),
-        encoder.model.fanouts[:1],
+        model.fanouts[:1],
         neighbor_key(seed),
     )
     return [graph.ids[row] for row in trees.child_nodes[0].numpy()]

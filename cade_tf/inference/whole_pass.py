@@ -2,7 +2,7 @@
 
 Within a pass of Algorithm 1 a node's draw is a function of the pass, the sampling and the level.
 So instead of growing a tree from every root, each level is computed for all nodes at once, layer
-by layer: the same numbers, without encoding a node anew for each batch that meets it.
+by layer: the same numbers, without encoding a node again for each batch that meets it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,9 +13,10 @@ import tensorflow as tf
 from cade_tf.layers.aggregators import MeanAggregator
 from cade_tf.layers.parallel_dense import parallel_matmul
 from cade_tf.layers.sparse_ops import gather_mean
-from cade_tf.models.dual_encoder import DualEncoder, unit
+from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.sampling.graph_tables import GraphTables
 from cade_tf.sampling.neighborhood import draw_children
+from cade_tf.sampling.trees import bias_rows_of, features_of
 
 CHUNK_NODES = 16384
 CHUNK_DRAWS = 65536
@@ -59,7 +60,7 @@ class WholePass:
 
     def _normalized(self, samplings: Sequence[tf.Tensor]) -> tf.Tensor:
         vectors = samplings[0] if len(samplings) == 1 else tf.concat(samplings, axis=1)
-        return unit(vectors) if self.model.normalize in ("encoder", "both") else vectors
+        return self.model.normalized(vectors)
 
     def _one_sampling(self, key: tf.Tensor, sampling: int) -> Iterator[tf.Tensor]:
         """Outputs of the last round, chunk by chunk."""
@@ -115,15 +116,15 @@ class WholePass:
             return layer.activate(own[part] + gather_mean(others, children))
         nodes = _nodes(part)
         every = tf.concat([nodes, tf.reshape(children, [-1])], 0)
-        rows, index = self.model.features_of(self.graph, every)
+        distinct = self.model.tree_shape.distinct_rows
+        rows, index = features_of(self.graph, every, distinct=distinct)
         own_index, child_index = tf.split(index, [tf.size(nodes), tf.size(children)])
         return layer(rows, (tf.reshape(child_index, tf.shape(children)),), own_index)
 
     def _with_bias(self, hidden: tf.Tensor, part: slice, rounds_done: int) -> tf.Tensor:
         if self.model.bias is None or rounds_done == self.model.sagb.depth:
             return hidden
-        # The nodes of a part are distinct, so that each has its own row.
-        bias, _ = self.model.bias_of(self.graph, _nodes(part))
+        bias = self.model.bias(bias_rows_of(self.graph, _nodes(part)))
         return hidden + tf.expand_dims(tf.cast(bias, hidden.dtype), 1)
 
     def _project_features(self) -> tuple[tf.Tensor, tf.Tensor]:

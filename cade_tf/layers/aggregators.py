@@ -1,17 +1,27 @@
-"""AGGREGATE of Algorithm 3, line 7: mean, max-pool and LSTM.
+"""AGGREGATE of Algorithm 3, line 7 (equation 5): mean, max-pool and LSTM.
 
-An aggregator takes a matrix of rows and, for each node, the positions of its children in it. So a
-child that many nodes share is transformed once, and the mean never gathers its rows.
+An aggregator takes a matrix of rows and, for each node, the positions of its children in it. What
+it does to each child (`transform`) is done once per row, however many nodes share that child; then
+`reduce` brings the children of each node together. The same weights serve sampled trees, where
+every node has the same number of children, and whole neighbourhoods, where it has not.
 """
 
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from cade_tf.errors import InputError
 from cade_tf.layers.parallel_dense import ParallelDense, Rows, StackedGlorotUniform, parallel_matmul
-from cade_tf.layers.sparse_ops import gather_mean, gather_rows
+from cade_tf.layers.sparse_ops import (
+    Children,
+    Segments,
+    gather_mean,
+    gather_rows,
+    segment_max,
+    segment_mean,
+)
 
 Shape = tuple[int | None, ...]
 
@@ -36,6 +46,18 @@ class Aggregator(keras.layers.Layer):
         """Creates what weights the aggregator has."""
         super().build(values_shape)
 
+    def call(self, values: Rows, index: tf.Tensor) -> tf.Tensor:
+        """Aggregates the children of each node."""
+        return self.reduce(self.transform(values), index)
+
+    def transform(self, values: Rows) -> tf.Tensor:
+        """What is done to each child by itself."""
+        return values
+
+    def reduce(self, values: tf.Tensor, index: Children) -> tf.Tensor:
+        """What the transformed children of each node come to."""
+        raise TypeError(f"{type(self).__name__} does not say how children are brought together.")
+
     def get_config(self) -> dict[str, Any]:
         """Constructor arguments."""
         return {
@@ -55,8 +77,10 @@ class MeanAggregator(Aggregator):
     [[2.0]]
     """
 
-    def call(self, values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
+    def reduce(self, values: tf.Tensor, index: Children) -> tf.Tensor:
         """Means of the children's rows."""
+        if isinstance(index, Segments):
+            return segment_mean(values, index)
         return gather_mean(values, index)
 
     def compute_output_shape(self, values_shape: Shape, index_shape: Shape) -> Shape:
@@ -96,9 +120,15 @@ class MaxPoolAggregator(Aggregator):
         self.dense.build(values_shape)
         super().build(values_shape, index_shape)
 
-    def call(self, values: Rows, index: tf.Tensor) -> tf.Tensor:
+    def transform(self, values: Rows) -> tf.Tensor:
+        """The dense layer."""
+        return tf.nn.relu(self.dense(values))
+
+    def reduce(self, values: tf.Tensor, index: Children) -> tf.Tensor:
         """Maxima of the transformed children."""
-        return gather_max(tf.nn.relu(self.dense(values)), index)
+        if isinstance(index, Segments):
+            return segment_max(values, index)
+        return gather_max(values, index)
 
     def compute_output_shape(self, values_shape: Shape, index_shape: Shape) -> Shape:
         """`[n, K, units]`."""
@@ -153,17 +183,46 @@ class LSTMAggregator(Aggregator):
         )
         super().build(values_shape, index_shape)
 
-    def call(self, values: Rows, index: tf.Tensor) -> tf.Tensor:
+    def transform(self, values: Rows) -> tf.Tensor:
+        """A child's input product, which is the same for every parent."""
+        inputs = self.dense(values)
+        return inputs + tf.cast(self.bias, inputs.dtype)
+
+    def reduce(self, values: tf.Tensor, index: Children) -> tf.Tensor:
         """Reads the children one after the other."""
-        # A child's input product is the same for every parent: once per distinct row.
-        inputs = self.dense(values) + self.bias
+        kernel = tf.cast(self.recurrent_kernel, values.dtype)
+        if isinstance(index, Segments):
+            return self._reduce_segments(values, index, kernel)
         state = memory = tf.zeros(
-            [tf.shape(index)[0], self.parameter_sets, self.units], inputs.dtype
+            [tf.shape(index)[0], self.parameter_sets, self.units], values.dtype
         )
-        kernel = tf.convert_to_tensor(self.recurrent_kernel)
         for position in range(index.shape[1]):
-            state, memory = _lstm_step(inputs, index[:, position], state, memory, kernel)
+            state, memory = _lstm_step(values, index[:, position], state, memory, kernel)
         return state
+
+    def _reduce_segments(
+        self, values: tf.Tensor, segments: Segments, kernel: tf.Tensor
+    ) -> tf.Tensor:
+        """Nodes leave when their children are read; not for compiled functions."""
+        splits, columns = np.asarray(segments.row_splits), np.asarray(segments.columns)
+        degrees = np.diff(splits)
+        # By falling degree, so that those who still read are the first ones.
+        order = np.argsort(-degrees, kind="stable")
+        starts = splits[:-1][order]
+        shape = (len(order), self.parameter_sets, self.units)
+        state, memory = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+        for position in range(degrees.max(initial=0)):
+            reading = np.count_nonzero(degrees > position)
+            state[:reading], memory[:reading] = _lstm_cell(
+                values,
+                tf.constant(columns[starts[:reading] + position]),
+                tf.cast(state[:reading], values.dtype),
+                tf.cast(memory[:reading], values.dtype),
+                kernel,
+            )
+        result = np.empty_like(state)
+        result[order] = state
+        return tf.constant(result)
 
     def compute_output_shape(self, values_shape: Shape, index_shape: Shape) -> Shape:
         """`[n, K, units]`."""
@@ -174,15 +233,18 @@ class LSTMAggregator(Aggregator):
         return {**super().get_config(), "units": self.units}
 
 
-@tf.function(autograph=False)
-def _lstm_step(
+def _lstm_cell(
     inputs: tf.Tensor, rows: tf.Tensor, state: tf.Tensor, memory: tf.Tensor, kernel: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """The next state and memory; a function, so that a saved graph holds its operations once."""
+    """The next state and memory of nodes that read one child each."""
     gates = gather_rows(inputs, rows) + parallel_matmul(state, kernel)
     enter, forget, candidate, leave = tf.split(gates, 4, axis=-1)
     memory = tf.sigmoid(forget) * memory + tf.sigmoid(enter) * tf.tanh(candidate)
     return tf.sigmoid(leave) * tf.tanh(memory), memory
+
+
+_lstm_step = tf.function(_lstm_cell, autograph=False)
+"""As `_lstm_cell`; a function, so that a saved graph holds its operations once."""
 
 
 @keras.saving.register_keras_serializable("cade_tf")

@@ -21,6 +21,11 @@ class RowStore(Protocol):
     def lookup(self, rows: tf.Tensor) -> tf.Tensor:
         """Rows by number; their gradient is that of `watched`, as IndexedSlices."""
 
+    def update(
+        self, rows: tf.Tensor, gradients: tf.Tensor, optimizer: Any, number: tf.Tensor
+    ) -> None:
+        """Updates distinct rows as an `Adam` does, in the step of a number, from 1."""
+
 
 def lookup_with_gradient(
     store: RowStore, rows: tf.Tensor, fetch: Callable[[tf.Tensor], tf.Tensor]
@@ -50,8 +55,8 @@ def lookup_with_gradient(
 class GlobalBias(keras.layers.Layer):
     """A row of B for each node, exactly zero for nodes that training never saw.
 
-    Rows are read by look-up, so that the gradient is row-sparse; `RowSparseAdam` updates only the
-    rows that were read.
+    Rows are read by look-up, so that the gradient is row-sparse; `cade_tf.optimizers.Adam` updates
+    only the rows that were read.
 
     Args:
         num_nodes: Number of known nodes.
@@ -80,8 +85,13 @@ class GlobalBias(keras.layers.Layer):
         self.store = store
 
     @property
+    def weight(self) -> Any:
+        """The table as a weight; None where a store keeps it."""
+        return self.table if self.store is None else None
+
+    @property
     def variable(self) -> Any:
-        """The table itself, as optimisers update it."""
+        """The table itself, wherever it is kept."""
         return self.table.value if self.store is None else self.store.table
 
     @property

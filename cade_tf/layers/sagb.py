@@ -1,38 +1,243 @@
-"""SAGB, Algorithm 3: sampling and aggregating with global bias."""
+"""SAGB, Algorithm 3: sampling and aggregating with global bias, from top to bottom.
 
-from typing import Any, NamedTuple
+Lines 1-4, the sampling, are `cade_tf.sampling`; what it hands over are `Trees`. `SageLayer` is one
+round of lines 7 and 8 (equations 5 and 6), `SAGB` is the loop of lines 5-12 with the global bias
+of line 9 (equations 7 and 8).
+"""
+
+from collections.abc import Sequence
+from typing import Any
 
 import keras
 import tensorflow as tf
 
-from cade_tf.layers.sage_layer import SageLayer, Shape
-from cade_tf.layers.sparse_ops import Rows
+from cade_tf.errors import InputError
+from cade_tf.layers.aggregators import MeanAggregator, make_aggregator
+from cade_tf.layers.global_bias import GlobalBias
+from cade_tf.layers.parallel_dense import StackedGlorotUniform, parallel_matmul
+from cade_tf.layers.sparse_ops import Children, Rows, gather_rows, gather_self_and_mean
+from cade_tf.sampling.trees import Trees
+
+Shape = tuple[int | None, ...]
 
 
-class TreeInputs(NamedTuple):
-    """Features of sampled trees, every node of which may be shared.
+@keras.saving.register_keras_serializable("cade_tf")
+class SageLayer(keras.layers.Layer):
+    """One round of Algorithm 3, lines 7 and 8: sigma(W [h || AGGREGATE(children)]).
 
-    Attributes:
-        features: `[m, width]`, dense or sparse: rows of nodes.
-        self_index: `[n]`, row of each instance on levels 0..L-1, level 0 first.
-        child_index: A level each, `[instances, fan-out]`: rows of the children.
-        child_positions: A level each but the last, `[instances, fan-out]`: the children among
-            the n instances.
-        bias: `[b, dim]`, rows of the global bias, or None.
-        bias_index: `[n]`, row of each instance in `bias`; None where instance i has row i.
+    `combine` is the arithmetic itself: own rows, rows that children are read from, and an index.
+    A call does the same for trees whose nodes and children share one matrix of rows, in the order
+    of operations that suits the aggregator.
+
+    Args:
+        units: Width of the output.
+        aggregator: mean, pool or lstm.
+        parameter_sets: K parallel sets of all parameters.
+        activation: Name of sigma.
+        project_first: Whether the mean applies W to each row before averaging: the same, and
+            cheaper where rows are averaged often or are wider than the output. Rows must then
+            stand in the order of first use, nodes before children.
+        seed: Seed of the initial weights.
+
+    Input shape:
+        `rows`: `[m, width]` or `[m, K, width]`; `child_index`: a tuple of `[n_l, s_l]` whose n_l
+        sum to n; `self_index`: `[n]`, or None where the nodes are the first n rows. What is to be
+        added to rows `[m, K, width]`: `bias` `[b, width]` and `bias_index` `[m]`, or None where
+        row i has bias i.
+
+    Output shape:
+        `[n, K, units]`.
+
+    Example:
+
+    >>> layer = SageLayer(4)
+    >>> layer(tf.zeros([3, 2]), (tf.constant([[1, 2]]),)).shape
+    TensorShape([1, 1, 4])
     """
 
-    features: Rows
-    self_index: tf.Tensor
-    child_index: tuple[tf.Tensor, ...]
-    child_positions: tuple[tf.Tensor, ...]
-    bias: tf.Tensor | None = None
-    bias_index: tf.Tensor | None = None
+    def __init__(
+        self,
+        units: int,
+        *,
+        aggregator: str = "mean",
+        parameter_sets: int = 1,
+        activation: str = "relu",
+        project_first: bool = False,
+        seed: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.units = units
+        self.aggregator = aggregator
+        self.parameter_sets = parameter_sets
+        self.activation = activation
+        self.project_first = project_first
+        self.seed = seed
+        self.aggregate = make_aggregator(
+            aggregator,
+            parameter_sets=parameter_sets,
+            seed=seed + 1,
+            dtype=self.dtype_policy,
+            name="aggregate",
+        )
+
+    def build(
+        self,
+        rows_shape: Shape,
+        child_index_shape: tuple[Shape, ...],
+        self_index_shape: Shape | None = None,
+        bias_shape: Shape | None = None,
+        bias_index_shape: Shape | None = None,
+    ) -> None:
+        """Creates W as `[K, own width + aggregated width, units]`."""
+        self.own_width = rows_shape[-1]
+        self.aggregate.build(rows_shape, child_index_shape[0])
+        aggregated = self.aggregate.compute_output_shape(rows_shape, child_index_shape[0])
+        self.kernel = self.add_weight(
+            name="kernel",
+            shape=(self.parameter_sets, self.own_width + aggregated[-1], self.units),
+            initializer=StackedGlorotUniform(self.seed),
+        )
+        super().build(rows_shape)
+
+    # --- the arithmetic ----------------------------------------------------------------------
+
+    def combine(self, own_rows: Rows, rows: tf.Tensor, children: Sequence[Children]) -> tf.Tensor:
+        """Lines 7 and 8 for nodes whose own rows are apart from those that children are read from.
+
+        Args:
+            own_rows: `[n, width]` or `[n, K, width]`.
+            rows: `[m, width]` or `[m, K, width]`.
+            children: Positions of the children in `rows`, as in a call.
+        """
+        return self.finish(own_rows, self._aggregated(rows, children))
+
+    def _aggregated(self, rows: Rows, children: Sequence[Children]) -> tf.Tensor:
+        """Equation 5; what is done to each child is done once for all levels."""
+        # Outside of `call` Keras does not cast inputs to the arithmetic of the layer.
+        transformed = self.aggregate.transform(tf.cast(rows, self.compute_dtype))
+        parts = [self.aggregate.reduce(transformed, index) for index in children]
+        return parts[0] if len(parts) == 1 else tf.concat(parts, axis=0)
+
+    def finish(self, own_rows: Rows, aggregated: Rows) -> tf.Tensor:
+        """Equation 6, where the children of each node are aggregated already."""
+        own, others = (
+            parallel_matmul(tf.cast(rows, self.compute_dtype), kernel)
+            for rows, kernel in zip((own_rows, aggregated), self.split_kernel(), strict=True)
+        )
+        return self.activate(own + others)
+
+    def split_kernel(self) -> tuple[tf.Tensor, tf.Tensor]:
+        """W's parts for the node itself and for its aggregated children."""
+        kernel = tf.cast(self.kernel, self.compute_dtype)
+        own, children = tf.split(kernel, [self.own_width, -1], axis=1)
+        return own, children
+
+    def activate(self, outputs: tf.Tensor) -> tf.Tensor:
+        """sigma."""
+        return keras.activations.get(self.activation)(outputs)
+
+    # --- the same for nodes and children that share one matrix of rows -------------------------
+
+    def call(
+        self,
+        rows: Rows,
+        child_index: tuple[tf.Tensor, ...],
+        self_index: tf.Tensor | None = None,
+        bias: tf.Tensor | None = None,
+        bias_index: tf.Tensor | None = None,
+    ) -> tf.Tensor:
+        """Aggregates the children and applies W and sigma."""
+        if isinstance(self.aggregate, MeanAggregator):
+            if isinstance(rows, tf.SparseTensor) or self.project_first:
+                return self._mean_of_projected(rows, child_index, self_index)
+            return self._projected_mean(rows, child_index, self_index, bias, bias_index)
+        if bias is not None:
+            of_rows = bias if bias_index is None else gather_rows(bias, bias_index)
+            rows += tf.expand_dims(tf.cast(of_rows[: tf.shape(rows)[0]], rows.dtype), 1)
+        if self_index is None:
+            return self.combine(*_split_levels(rows, child_index))
+        if not isinstance(rows, tf.SparseTensor):
+            return self.combine(gather_rows(rows, self_index), rows, child_index)
+        # Sparse rows are multiplied before they are gathered.
+        own_kernel, child_kernel = self.split_kernel()
+        own = gather_rows(parallel_matmul(rows, own_kernel), self_index)
+        others = parallel_matmul(self._aggregated(rows, child_index), child_kernel)
+        return self.activate(own + others)
+
+    def _projected_mean(
+        self,
+        rows: tf.Tensor,
+        child_index: tuple[tf.Tensor, ...],
+        self_index: tf.Tensor | None,
+        bias: tf.Tensor | None,
+        bias_index: tf.Tensor | None,
+    ) -> tf.Tensor:
+        """Means first, as one sparse product with the nodes' own rows, then W."""
+        if self_index is None:
+            self_index = tf.range(_count(child_index))
+        joined = _self_and_mean(rows, self_index, child_index)
+        if bias is not None:
+            # The mean is linear: the bias takes the same way as the rows, and is never spread
+            # over all of them.
+            if bias_index is not None:
+                self_index = tf.gather(bias_index, self_index)
+                child_index = tuple(tf.gather(bias_index, index) for index in child_index)
+            added = _self_and_mean(bias, self_index, child_index)
+            joined += tf.expand_dims(tf.cast(added, joined.dtype), 1)
+        return self.activate(parallel_matmul(joined, self.kernel))
+
+    def _mean_of_projected(
+        self, rows: Rows, child_index: tuple[tf.Tensor, ...], self_index: tf.Tensor
+    ) -> tf.Tensor:
+        """W first: the mean is linear, so W applied to each row before averaging is the same."""
+        own_kernel, child_kernel = self.split_kernel()
+        # Rows after the last node are children only.
+        nodes = rows
+        if not isinstance(rows, tf.SparseTensor):
+            nodes = rows[: tf.reduce_max(self_index) + 1]
+        own = parallel_matmul(nodes, own_kernel)
+        first_child = tf.shape(own)[0]
+        return self.activate(
+            gather_self_and_mean(
+                tf.concat([own, parallel_matmul(rows, child_kernel)], axis=0),
+                self_index,
+                tuple(index + tf.cast(first_child, index.dtype) for index in child_index),
+            )
+        )
+
+    def compute_output_shape(
+        self,
+        rows_shape: Shape,
+        child_index_shape: tuple[Shape, ...],
+        self_index_shape: Shape | None = None,
+        bias_shape: Shape | None = None,
+        bias_index_shape: Shape | None = None,
+    ) -> Shape:
+        """`[n, K, units]`."""
+        counts = [shape[0] for shape in child_index_shape]
+        nodes = None if None in counts else sum(n for n in counts if n is not None)
+        return (nodes, self.parameter_sets, self.units)
+
+    def get_config(self) -> dict[str, Any]:
+        """Constructor arguments."""
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "aggregator": self.aggregator,
+            "parameter_sets": self.parameter_sets,
+            "activation": self.activation,
+            "project_first": self.project_first,
+            "seed": self.seed,
+        }
 
 
 @keras.saving.register_keras_serializable("cade_tf")
 class SAGB(keras.layers.Layer):
     """Algorithm 3: the base encoder.
+
+    It encodes dense hop tensors, as a layer of any Keras model, or `Trees`, in which the nodes of
+    a whole batch are shared.
 
     Args:
         dim: Width of hidden layers and of the output.
@@ -41,20 +246,23 @@ class SAGB(keras.layers.Layer):
         parameter_sets: K parallel parameter sets (CADE-MA); 1 otherwise.
         activation: Of hidden layers.
         last_activation: Of the last layer.
-        project_first: See `SageLayer`; for the first round.
+        num_nodes: Rows of the global bias B that the layer owns, one per known node; 0 for none.
+        project_first: See `SageLayer`; for the first round on trees.
         seed: Seed of the initial weights.
 
     Input shape:
-        `TreeInputs` with L levels.
+        A list of L + 1 hop tensors: `[n, width]`, `[n, s_1, width]`, `[n, s_1, s_2, width]` and so
+        on, and optionally `ids`, the nodes' rows in B: a list of L integer tensors `[n]`,
+        `[n, s_1]` and so on, -1 for a node without a row. Or `Trees` with L levels.
 
     Output shape:
-        `[roots, K, dim]`.
+        `[n, dim]`, with K > 1 parameter sets `[n, K, dim]`; of trees always `[roots, K, dim]`.
 
     Example:
 
-    >>> tree = TreeInputs(tf.zeros([3, 2]), tf.constant([0]), (tf.constant([[1, 2]]),), ())
-    >>> SAGB(4, depth=1)(tree).shape
-    TensorShape([1, 1, 4])
+    >>> hops = [keras.Input((8,)), keras.Input((5, 8)), keras.Input((5, 3, 8))]
+    >>> SAGB(4)(hops).shape
+    (None, 4)
     """
 
     def __init__(
@@ -66,6 +274,7 @@ class SAGB(keras.layers.Layer):
         parameter_sets: int = 1,
         activation: str = "relu",
         last_activation: str = "linear",
+        num_nodes: int = 0,
         project_first: bool = False,
         seed: int = 0,
         **kwargs: Any,
@@ -77,7 +286,7 @@ class SAGB(keras.layers.Layer):
         self.parameter_sets = parameter_sets
         self.activation = activation
         self.last_activation = last_activation
-        self.project_first = project_first
+        self.num_nodes = num_nodes
         self.seed = seed
         self.rounds = [
             SageLayer(
@@ -92,35 +301,87 @@ class SAGB(keras.layers.Layer):
             )
             for round_ in range(1, depth + 1)
         ]
+        # No bias in the last layer: an encoder of one layer has none at all.
+        self.bias: GlobalBias | None = None
+        if num_nodes and depth > 1:
+            self.bias = GlobalBias(num_nodes, dim, dtype=self.dtype_policy, name="global_bias")
 
-    def build(self, inputs_shape: Any) -> None:
+    @property
+    def project_first(self) -> bool:
+        """Whether the first round applies W before it averages."""
+        return self.rounds[0].project_first
+
+    def build(self, inputs_shape: Any, ids_shape: Any = None, bias_shape: Any = None) -> None:
         """Builds the rounds: the first reads features, the others hidden vectors."""
-        shapes = TreeInputs(*inputs_shape)
-        width = shapes.features[-1]
+        width = _first_shape(inputs_shape)[-1]
         for number, round_ in enumerate(self.rounds):
             rows = (None, width) if number == 0 else (None, self.parameter_sets, self.dim)
             round_.build(rows, ((None, None),))
+        if self.bias is not None and not self.bias.built:
+            self.bias.build((None,))
         super().build(inputs_shape)
 
-    def call(self, inputs: TreeInputs) -> tf.Tensor:
-        """Encodes the roots."""
-        inputs = TreeInputs(*inputs)
-        hidden = self.rounds[0](inputs.features, inputs.child_index, inputs.self_index)
+    def call(
+        self,
+        inputs: Trees | Sequence[tf.Tensor],
+        ids: Sequence[tf.Tensor] | None = None,
+        bias: tf.Tensor | None = None,
+    ) -> tf.Tensor:
+        """Encodes the roots.
+
+        Args:
+            inputs: Hop tensors or `Trees`.
+            ids: Rows of B of the nodes of hop tensors, all hops but the last.
+            bias: `[b, dim]` in the place of the rows of B that `Trees.bias_index` counts, for
+                callers that keep B themselves.
+        """
+        if isinstance(inputs, Trees):
+            return self._encode(inputs, bias)
+        self._check_hops(inputs)
+        encoded = self._encode(trees_of_hops(inputs, ids), bias)
+        return encoded if self.parameter_sets > 1 else tf.squeeze(encoded, axis=1)
+
+    def _encode(self, trees: Trees, bias: tf.Tensor | None) -> tf.Tensor:
+        if bias is None and self.bias is not None and trees.bias_rows is not None:
+            # Equation 8: b_i = one_hot(i)^T B.
+            bias = self.bias(trees.bias_rows)
+        hidden = self.rounds[0](trees.features, trees.child_index, trees.self_index)
         for level in range(1, self.depth):
-            # Line 9: the same bias in every hidden layer and every parameter set, added as the next
-            # layer reads it; the last layer has none.
+            # Line 9, equation 7: the same bias in every hidden layer and every parameter set,
+            # added as the next layer reads it; the last layer has none.
             hidden = self.rounds[level](
                 hidden,
-                inputs.child_positions[: self.depth - level],
-                bias=inputs.bias,
-                bias_index=inputs.bias_index,
+                trees.child_positions[: self.depth - level],
+                bias=bias,
+                bias_index=None if bias is None else trees.bias_index,
             )
         return hidden
 
-    def compute_output_shape(self, inputs_shape: Any) -> Shape:
-        """`[roots, K, dim]`."""
-        roots = TreeInputs(*inputs_shape).child_index[0][0]
-        return (roots, self.parameter_sets, self.dim)
+    def _check_hops(self, hops: Sequence[tf.Tensor]) -> None:
+        ranks = [hop.shape.rank for hop in hops]
+        if ranks != list(range(2, self.depth + 3)):
+            raise InputError(
+                "inputs",
+                f"{self.depth + 1} hop tensors of ranks 2 to {self.depth + 2}",
+                f"tensors of ranks {ranks}",
+                "Give [n, width], [n, s_1, width] and so on, one per layer and the root's.",
+            )
+
+    def compute_output_shape(
+        self, inputs_shape: Any, ids_shape: Any = None, bias_shape: Any = None
+    ) -> Shape:
+        """`[n, dim]` or `[n, K, dim]`."""
+        if isinstance(inputs_shape, Trees):
+            return (inputs_shape.child_index[0][0], self.parameter_sets, self.dim)
+        roots = _first_shape(inputs_shape)[0]
+        return (
+            (roots, self.parameter_sets, self.dim)
+            if self.parameter_sets > 1
+            else (
+                roots,
+                self.dim,
+            )
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Constructor arguments."""
@@ -132,6 +393,67 @@ class SAGB(keras.layers.Layer):
             "parameter_sets": self.parameter_sets,
             "activation": self.activation,
             "last_activation": self.last_activation,
+            "num_nodes": self.num_nodes,
             "project_first": self.project_first,
             "seed": self.seed,
         }
+
+
+def trees_of_hops(hops: Sequence[tf.Tensor], ids: Sequence[tf.Tensor] | None = None) -> Trees:
+    """Dense trees, each place of which has features of its own, as SAGB reads them.
+
+    Args:
+        hops: `[n, width]`, then `[n, s_1, width]`, `[n, s_1, s_2, width]` and so on.
+        ids: Rows of the global bias of all nodes but those of the last hop.
+    """
+    features = [tf.reshape(hop, [-1, hop.shape[-1]]) for hop in hops]
+    starts = [tf.constant(0)]
+    for rows in features:
+        starts.append(starts[-1] + tf.shape(rows)[0])
+    child_index = tuple(
+        tf.reshape(tf.range(starts[hop], starts[hop + 1]), [-1, hops[hop].shape[hop]])
+        for hop in range(1, len(hops))
+    )
+    instances = tf.range(starts[-2])
+    bias_rows = bias_index = None
+    if ids is not None:
+        bias_rows = tf.concat([tf.reshape(rows, [-1]) for rows in ids], 0)
+        bias_index = instances
+    return Trees(
+        tf.concat(features, 0), instances, child_index, child_index[:-1], bias_rows, bias_index
+    )
+
+
+def _first_shape(inputs_shape: Any) -> Shape:
+    """Shape of the features, or of the root's hop."""
+    return tuple(inputs_shape[0])
+
+
+def _split_levels(
+    rows: tf.Tensor, child_index: tuple[tf.Tensor, ...]
+) -> tuple[tf.Tensor, tf.Tensor, tuple[tf.Tensor, ...]]:
+    """The nodes' own rows, rows to read children from, and the children's positions there.
+
+    The nodes are the first rows. The children of a single level are all among the others; reading
+    them from those alone lets the two gradients be joined instead of padded and added.
+    """
+    if len(child_index) == 1:
+        (index,) = child_index
+        nodes = tf.shape(index)[0]
+        own, others = tf.split(rows, [nodes, tf.shape(rows)[0] - nodes])
+        return own, others, (index - tf.cast(nodes, index.dtype),)
+    return rows[: _count(child_index)], rows, child_index
+
+
+def _count(child_index: tuple[tf.Tensor, ...]) -> tf.Tensor:
+    return tf.add_n([tf.shape(index)[0] for index in child_index])
+
+
+def _self_and_mean(
+    rows: tf.Tensor, self_index: tf.Tensor, child_index: tuple[tf.Tensor, ...]
+) -> tf.Tensor:
+    """[h || mean of the children]: `[n, 2 width]`, or `[n, K, 2 width]` of `[m, K, width]`."""
+    both = gather_self_and_mean(rows, self_index, child_index, stacked=True)
+    if rows.shape.rank == 3:
+        both = both if rows.shape[1] == 1 else tf.transpose(both, [0, 2, 1, 3])
+    return tf.reshape(both, [-1, *rows.shape[1:-1], 2 * rows.shape[-1]])

@@ -6,11 +6,35 @@ threads, several times as fast and in a fixed order.
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import tensorflow as tf
 
 Rows = Any  # tf.Tensor or tf.SparseTensor; TensorFlow declares no types
+
+
+class Segments(NamedTuple):
+    """Children of nodes that have different numbers of them: rows of a CSR matrix.
+
+    Attributes:
+        columns: Integers [entries], positions of the children, node after node.
+        row_splits: Integers [n + 1]; node i has the entries row_splits[i]..row_splits[i + 1] - 1.
+        shares: [entries], weight of each child in a mean; those of a node add up to 1.
+    """
+
+    columns: tf.Tensor
+    row_splits: tf.Tensor
+    shares: tf.Tensor
+
+    @property
+    def owners(self) -> tf.Tensor:
+        """Node of each entry, [entries]."""
+        lengths = self.row_splits[1:] - self.row_splits[:-1]
+        return tf.repeat(tf.range(tf.size(lengths)), lengths)
+
+
+Children: TypeAlias = tf.Tensor | Segments
+"""Positions of each node's children: `[n, s]`, or `Segments`."""
 
 
 def gather_rows(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
@@ -63,8 +87,25 @@ def gather_mean(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
     return mean(values)
 
 
+def segment_mean(values: tf.Tensor, segments: Segments) -> tf.Tensor:
+    """Weighted means of the rows that each node's entries name, `[n, ...]`; has no gradient."""
+    places = tf.stack([segments.owners, tf.cast(segments.columns, tf.int32)], axis=1)
+    shape = tf.stack([tf.size(segments.row_splits) - 1, tf.shape(values)[0]])
+    matrix = _compressed(
+        tf.cast(places, tf.int64), tf.cast(segments.shares, tf.float32), tf.cast(shape, tf.int64)
+    )
+    flat = tf.cast(_flat(values), tf.float32)
+    means = tf.raw_ops.SparseMatrixMatMul(a=matrix, b=flat)
+    return tf.cast(tf.reshape(means, [-1, *values.shape[1:]]), values.dtype)
+
+
+def segment_max(values: tf.Tensor, segments: Segments) -> tf.Tensor:
+    """Maxima of the rows that each node's entries name, `[n, ...]`; every node has an entry."""
+    return tf.math.segment_max(tf.gather(values, segments.columns), segments.owners)
+
+
 def gather_self_and_mean(
-    values: tf.Tensor, own: tf.Tensor, children: tuple[tf.Tensor, ...], *, beside: bool = False
+    values: tf.Tensor, own: tf.Tensor, children: tuple[tf.Tensor, ...], *, stacked: bool = False
 ) -> tf.Tensor:
     """`values[own]` and the means over `values[children]`, as one product.
 
@@ -72,7 +113,7 @@ def gather_self_and_mean(
         values: `[m, ...]`.
         own: Integers `[n]`.
         children: Integers `[n_l, s_l]`, whose n_l sum to n.
-        beside: Whether both stand beside each other; otherwise they are added.
+        stacked: Whether both are stacked along a new axis; otherwise they are added.
 
     Returns:
         `[n, 2, ...]` or `[n, ...]`.
@@ -80,8 +121,8 @@ def gather_self_and_mean(
     if not _has_kernel(values.dtype):
         means = [_segment_mean(values, index) for index in children]
         both = tf.gather(values, own), tf.concat(means, axis=0)
-        return tf.stack(both, axis=1) if beside else both[0] + both[1]
-    step = 2 if beside else 1
+        return tf.stack(both, axis=1) if stacked else both[0] + both[1]
+    step = 2 if stacked else 1
     count = step * tf.size(own, tf.int64)
     places, weights = _places_of_self_and_mean(own, children, step, values.dtype)
 
@@ -93,13 +134,13 @@ def gather_self_and_mean(
         def gradient(upstream: tf.Tensor) -> tf.Tensor:
             # A SavedModel traces the gradient without telling its shape.
             flat = tf.reshape(upstream, [count, math.prod(values.shape[1:])])
-            # Made anew, as a SavedModel cannot hold it; a compiled step makes it only once.
+            # Made again, as a SavedModel cannot hold it; a compiled step makes it only once.
             turned = _transpose(matrix(), upstream.dtype)
             sums = tf.raw_ops.SparseMatrixMatMul(a=turned, b=flat)
             return tf.reshape(sums, tf.shape(values))
 
         product = tf.raw_ops.SparseMatrixMatMul(a=matrix(), b=_flat(values))
-        return tf.reshape(product, [-1, *([2] if beside else []), *values.shape[1:]]), gradient
+        return tf.reshape(product, [-1, *([2] if stacked else []), *values.shape[1:]]), gradient
 
     return sums(values)
 
@@ -113,9 +154,9 @@ def _places_of_self_and_mean(
     """
     sizes = [tf.shape(index)[0] for index in children]
     places, weights = [], []
-    behind = tf.constant(0, tf.int64)
+    before = tf.constant(0, tf.int64)
     for mine, index, size in zip(tf.split(own, sizes), children, sizes, strict=True):
-        first = tf.expand_dims(behind + step * tf.range(tf.cast(size, tf.int64)), 1)
+        first = tf.expand_dims(before + step * tf.range(tf.cast(size, tf.int64)), 1)
         rows = tf.concat([first, tf.broadcast_to(first + (step - 1), tf.shape(index))], axis=1)
         columns = tf.concat([tf.expand_dims(mine, 1), tf.cast(index, mine.dtype)], axis=1)
         places.append(
@@ -123,7 +164,7 @@ def _places_of_self_and_mean(
         )
         share = tf.fill(tf.shape(index), 1.0 / tf.cast(tf.shape(index)[1], dtype))
         weights.append(tf.reshape(tf.concat([tf.ones([size, 1], dtype), share], axis=1), [-1]))
-        behind += step * tf.cast(size, tf.int64)
+        before += step * tf.cast(size, tf.int64)
     return tf.concat(places, axis=0), tf.concat(weights, axis=0)
 
 

@@ -13,8 +13,8 @@ class CadeGB(DualEncoder):
 
     Example:
 
-    >>> model = CadeGB(feature_width=5, num_known=4, dim=8, fanouts=(3, 2))
-    >>> model.build()
+    >>> model = CadeGB(dim=8, fanouts=(3, 2))
+    >>> model.build_for(feature_width=5, num_known=4)
     >>> model.bias.table.shape
     TensorShape([4, 8])
     """

@@ -22,10 +22,11 @@ class CadeMA(DualEncoder):
 
     Example:
 
-    >>> from cade_tf.layers.sagb import TreeInputs
-    >>> tree = TreeInputs(tf.zeros([4, 5]), tf.constant([0]), (tf.constant([[1, 2, 3]]),), ())
-    >>> model = CadeMA(feature_width=5, num_known=4, dim=8, fanouts=(3,), k=2)
-    >>> model(tree).shape
+    >>> from cade_tf.sampling.trees import Trees
+    >>> trees = Trees(tf.zeros([4, 5]), tf.constant([0]), (tf.constant([[1, 2, 3]]),), ())
+    >>> model = CadeMA(dim=8, fanouts=(3,), k=2)
+    >>> model.build_for(feature_width=5, num_known=4)
+    >>> model(trees).shape
     TensorShape([1, 2, 8])
     """
 

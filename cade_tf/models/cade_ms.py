@@ -15,7 +15,7 @@ class CadeMS(DualEncoder):
     Example:
 
     >>> import tensorflow as tf
-    >>> model = CadeMS(feature_width=5, num_known=4, dim=8, fanouts=(3, 2), k=2)
+    >>> model = CadeMS(dim=8, fanouts=(3, 2), k=2)
     >>> model.dual(tf.zeros([6, 2, 8]), tf.zeros([6, 2, 8])).attention.shape
     TensorShape([6, 2, 2])
     """

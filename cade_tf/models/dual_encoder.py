@@ -1,47 +1,65 @@
-"""DualENC: K candidates a node by SAGB, and the attention between those of a pair."""
+"""The base of the four models: from sampled trees to candidates, and from candidates to scores."""
 
 from typing import Any, NamedTuple
 
 import keras
+import numpy as np
 import tensorflow as tf
 
-from cade_tf.layers.bi_attention import (
-    BiAttention,
-    DualPair,
-    affinities,
-)
-from cade_tf.layers.global_bias import GlobalBias
-from cade_tf.layers.sagb import SAGB, TreeInputs
-from cade_tf.layers.sparse_ops import Rows, gather_rows
-from cade_tf.sampling.graph_tables import GraphTables
-from cade_tf.sampling.neighborhood import distinct_instances, sample_neighborhood
-
-NORMALIZATIONS = ("output", "encoder", "both", "none")
+from cade_tf.config import LONGEST_WALK, FeatureOptions, ModelOptions
+from cade_tf.errors import InputError
+from cade_tf.layers.bi_attention import BiAttention, DualPair, affinities
+from cade_tf.layers.global_bias import GlobalBias, RowStore
+from cade_tf.layers.sagb import SAGB
+from cade_tf.layers.sparse_ops import gather_rows
+from cade_tf.models.graph_model import GraphModel
+from cade_tf.sampling.batch import PairBatch
+from cade_tf.sampling.trees import Trees, TreeShape
 
 
 class PairScores(NamedTuple):
     """What the loss is made of.
 
     Attributes:
-        positive: `[pairs]`, z_v . z_{v_p}.
-        negative: `[pairs, negatives]`, z_v . z_{v_n}.
+        affinities: `[pairs, m]`: z_v . z_{v_p}, then z_v . z_{v_n} of every negative.
         dual: The dual representations of the pairs.
     """
 
-    positive: tf.Tensor
-    negative: tf.Tensor
+    affinities: tf.Tensor
     dual: DualPair
 
+    @property
+    def labels(self) -> tf.Tensor:
+        """`[pairs, m]`: 1 for the partner, 0 for a negative; what Keras calls y_true."""
+        ones = tf.ones_like(self.affinities[:, :1])
+        return tf.concat([ones, tf.zeros_like(self.affinities[:, 1:])], axis=1)
 
-class DualEncoder(keras.Model):
+    def against_batch(self, batch: PairBatch) -> "PairScores":
+        """The same with the partners of the batch's other pairs among the negatives.
+
+        A partner that is one of the node's own, or the node itself, does not count: its affinity
+        is minus infinity.
+        """
+        of_nodes, of_partners = (
+            tf.cast(v, tf.float32) for v in (self.dual.nodes, self.dual.partners)
+        )
+        others = tf.matmul(of_nodes, of_partners, transpose_b=True)
+        nodes, partners = batch.nodes, batch.partners
+        counts = batch.valid[None, :] & (nodes[:, None] != nodes[None, :])
+        counts &= partners[:, None] != partners[None, :]
+        counts &= nodes[:, None] != partners[None, :]
+        others = tf.where(counts, others, -float("inf"))
+        sampled = tf.cast(self.affinities, tf.float32)
+        return PairScores(tf.concat([sampled, others], axis=1), self.dual)
+
+
+class DualEncoder(GraphModel):
     """Base of the four models; a subclass says how K candidates come about and are attended.
 
     Args:
-        feature_width: Width of the (scaled) features.
-        num_known: Nodes of the training graph, rows of the global bias.
         dim: Width of hidden layers and embeddings.
-        fanouts: Sampled neighbours of each hop, the root's first.
         k: K.
+        fanouts: Sampled neighbours of each hop, the root's first.
         aggregator: mean, pool or lstm.
         activation: Of hidden layers.
         last_activation: Of the last layer.
@@ -49,10 +67,15 @@ class DualEncoder(keras.Model):
         attention_score: For CADE-MA: linear or tanh.
         attention_temperature: Scores of the attention are divided by this.
         global_bias: Whether the model has a global bias; None for the model's own choice.
+        feature_scaling: How features are scaled, learnt from the training graph; see
+            `cade_tf.FeatureTransform`.
+        feature_svd: Dimensions to which features are reduced first; 0 keeps them.
+        densify_features: Whether sparse features are made dense.
+        walk_length: Steps of the walks that make positive pairs and contexts.
         seed: Seed of the initial weights.
 
     Input shape:
-        `TreeInputs`: features of sampled trees.
+        `Trees`: features of sampled trees.
 
     Output shape:
         `[roots, K or 1, dim]`: candidates of each root.
@@ -66,14 +89,32 @@ class DualEncoder(keras.Model):
     parameter_sets_by_k = False
     has_bias = True
 
+    dim: int
+    k: int
+    fanouts: tuple[int, ...]
+    aggregator: str
+    activation: str
+    last_activation: str
+    normalize: str
+    attention_score: str
+    attention_temperature: float
+    global_bias: bool
+    feature_scaling: str
+    feature_svd: int
+    densify_features: bool
+    walk_length: int
+    samplings: int
+    parameter_sets: int
+    feature_width: int
+    num_known: int
+    attention: BiAttention | None
+
     def __init__(
         self,
-        *,
-        feature_width: int,
-        num_known: int,
         dim: int = 256,
-        fanouts: tuple[int, ...] = (20, 10),
         k: int = 10,
+        fanouts: tuple[int, ...] = (20, 10),
+        *,
         aggregator: str = "mean",
         activation: str = "relu",
         last_activation: str = "linear",
@@ -81,41 +122,90 @@ class DualEncoder(keras.Model):
         attention_score: str = "linear",
         attention_temperature: float = 1.0,
         global_bias: bool | None = None,
+        feature_scaling: str = "standard",
+        feature_svd: int = 0,
+        densify_features: bool = False,
+        walk_length: int = 4,
         seed: int = 0,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.feature_width = feature_width
-        self.num_known = num_known
+        self.global_bias = self.has_bias if global_bias is None else global_bias
+        # The same bounds and choices as on the command line.
+        ModelOptions(
+            dim=dim,
+            k=k,
+            fanouts=tuple(fanouts),
+            aggregator=aggregator,
+            activation=activation,
+            last_activation=last_activation,
+            normalize=normalize,
+            attention_score=attention_score,
+            attention_temperature=attention_temperature,
+        )
+        self.feature_options = FeatureOptions(
+            feature_scaling=feature_scaling,
+            feature_svd=feature_svd,
+            densify_features=densify_features,
+        )
+        if not isinstance(walk_length, int | np.integer) or not 1 <= walk_length <= LONGEST_WALK:
+            raise InputError(
+                "walk_length",
+                f"a whole number from 1 to {LONGEST_WALK}",
+                repr(walk_length),
+                "Choose another.",
+            )
+        if not isinstance(seed, int | np.integer):
+            raise InputError("seed", "a whole number", repr(seed), "Choose another.")
         self.dim = dim
-        self.fanouts = tuple(fanouts)
         self.k = k
+        self.fanouts = tuple(fanouts)
         self.aggregator = aggregator
         self.activation = activation
         self.last_activation = last_activation
         self.normalize = normalize
         self.attention_score = attention_score
         self.attention_temperature = attention_temperature
-        self.global_bias = self.has_bias if global_bias is None else global_bias
+        self.feature_scaling = feature_scaling
+        self.feature_svd = feature_svd
+        self.densify_features = densify_features
+        self.walk_length = walk_length
         self.seed = seed
         self.samplings = k if self.samplings_by_k else 1
         self.parameter_sets = k if self.parameter_sets_by_k else 1
-        self.sagb = SAGB(
-            dim,
-            depth=len(self.fanouts),
-            aggregator=aggregator,
-            parameter_sets=self.parameter_sets,
-            activation=activation,
-            last_activation=last_activation,
-            project_first=self._project_first(),
-            seed=seed,
-            dtype=self.dtype_policy,
-            name="sagb",
-        )
-        self.bias = None
-        if self.global_bias and len(self.fanouts) > 1:
-            self.bias = GlobalBias(num_known, dim, dtype=self.dtype_policy, name="global_bias")
+        self.feature_width = 0
+        self.num_known = 0
+        self._sagb: SAGB | None = None
         self.attention = self._make_attention()
+
+    def _make_attention(self) -> BiAttention | None:
+        return None
+
+    @property
+    def sagb(self) -> SAGB:
+        """The base encoder.
+
+        Raises:
+            InputError: The model has not seen a graph yet.
+        """
+        if self._sagb is None:
+            raise _unbuilt()
+        return self._sagb
+
+    @property
+    def bias(self) -> GlobalBias | None:
+        """The global bias, for a model that has one."""
+        return None if self._sagb is None else self._sagb.bias
+
+    @property
+    def tree_shape(self) -> TreeShape:
+        """What the model wants to have drawn for it."""
+        return TreeShape(
+            fanouts=self.fanouts,
+            samplings=self.samplings,
+            distinct_rows=self.aggregator != "mean" or self._project_first(),
+            global_bias=self.bias is not None,
+        )
 
     def _project_first(self) -> bool:
         """Whether the first layer projects each distinct row before the mean.
@@ -126,100 +216,74 @@ class DualEncoder(keras.Model):
         widest = 2 * self.parameter_sets * self.dim
         return self.aggregator == "mean" and (self.samplings > 1 or self.feature_width > widest)
 
-    def _make_attention(self) -> BiAttention | None:
-        return None
+    # --- weights -----------------------------------------------------------------------------
 
-    def build(self, inputs_shape: Any = None) -> None:
-        """Creates all weights; the shapes follow from the constructor's arguments."""
-        if self.built:
-            return
-        levels = tuple((None, fanout) for fanout in self.fanouts)
-        self.sagb.build(TreeInputs((None, self.feature_width), (None,), levels, levels[:-1]))
-        if self.bias is not None:
-            self.bias.build((None,))
-        if self.attention is not None:
-            candidates = (None, self.k, self.dim)
-            self.attention.build(candidates, candidates)
-        super().build(inputs_shape)
-
-    def call(self, inputs: TreeInputs) -> tf.Tensor:
-        """Algorithm 2, line 1: candidates of the roots."""
-        candidates = self.sagb(inputs)
-        return unit(candidates) if self.normalize in ("encoder", "both") else candidates
-
-    # --- from nodes to candidates ------------------------------------------------------------
-
-    def candidates(
-        self, graph: GraphTables, nodes: tf.Tensor, key: tf.Tensor, samplings: int | None = None
-    ) -> tf.Tensor:
-        """Samples neighbourhoods and encodes nodes.
+    def build_for(
+        self, feature_width: int, num_known: int, bias_store: RowStore | None = None
+    ) -> None:
+        """Creates all weights.
 
         Args:
-            graph: Tables of the graph.
-            nodes: Integers, any shape, repetitions welcome.
-            key: Key of the neighbour stream; equal keys give equal draws.
-            samplings: Samplings a node; the model's own number by default.
-
-        Returns:
-            The shape of `nodes`, then `[K or 1, dim]`.
+            feature_width: Width of the (scaled) features.
+            num_known: Nodes of the training graph, rows of the global bias.
+            bias_store: Keeps the global bias, where it is not to be a weight of the model.
         """
-        count = samplings or self.samplings
-        shape = tf.shape(nodes)
-        roots, samplings_of_roots, position = distinct_instances(
-            *_every_sampling(nodes, count), graph.num_nodes
+        if self._sagb is not None:
+            if (feature_width, num_known) != (self.feature_width, self.num_known):
+                raise InputError(
+                    "model",
+                    f"{self.feature_width} features and {self.num_known} known nodes, for which "
+                    "it was built",
+                    f"{feature_width} and {num_known}",
+                    "Make a new model for another graph.",
+                )
+            return
+        self.feature_width, self.num_known = feature_width, num_known
+        self._sagb = SAGB(
+            self.dim,
+            depth=len(self.fanouts),
+            aggregator=self.aggregator,
+            parameter_sets=self.parameter_sets,
+            activation=self.activation,
+            last_activation=self.last_activation,
+            num_nodes=num_known if self.global_bias else 0,
+            project_first=self._project_first(),
+            seed=self.seed,
+            dtype=self.dtype_policy,
+            name="sagb",
         )
-        encoded = self.encode(graph, roots, samplings_of_roots, key)
-        width = max(count, self.parameter_sets)
-        flat = gather_rows(encoded, position)
-        return tf.reshape(flat, tf.concat([shape, [width, self.dim]], 0))
+        if bias_store is not None and self.bias is not None:
+            self.bias.keep_in(bias_store)
+        with keras.name_scope(self.name, caller=self):
+            self.sagb.build([(None, feature_width)])
+            if self.attention is not None:
+                candidates = (None, self.k, self.dim)
+                self.attention.build(candidates, candidates)
+        self.built = True
 
-    def encode(
-        self, graph: GraphTables, roots: tf.Tensor, samplings: tf.Tensor, key: tf.Tensor
-    ) -> tf.Tensor:
-        """Algorithm 3 for distinct (sampling, root) pairs: `[roots, K or 1, dim]`."""
-        trees = sample_neighborhood(graph, roots, samplings, self.fanouts, key)
-        nodes = [trees.nodes, *(tf.reshape(c, [-1]) for c in trees.child_nodes)]
-        sizes = [tf.size(n) for n in nodes]
-        features, index = self.features_of(graph, tf.concat(nodes, 0))
-        self_index, *child_index = tf.split(index, sizes)
-        bias, bias_index = self.bias_of(graph, trees.nodes)
-        return self(
-            TreeInputs(
-                features,
-                self_index,
-                tuple(
-                    tf.reshape(flat, [-1, fanout])
-                    for flat, fanout in zip(child_index, self.fanouts, strict=True)
-                ),
-                trees.child_positions,
-                bias,
-                bias_index,
-            )
-        )
+    def build(self, inputs_shape: Any = None) -> None:
+        """Weights need the width of features and the number of known nodes: see `adapt`."""
+        if self._sagb is None:
+            raise _unbuilt()
 
-    def features_of(self, graph: GraphTables, nodes: tf.Tensor) -> tuple[Rows, tf.Tensor]:
-        """A matrix with the features of nodes, and their positions in it.
+    def get_build_config(self) -> dict[str, Any]:
+        """What `build_from_config` needs."""
+        return {"feature_width": self.feature_width, "num_known": self.num_known}
 
-        A mean of features reads them where they are; whatever multiplies each row first wants
-        distinct ones, in the order of first use.
-        """
-        if self.aggregator == "mean" and not self.sagb.project_first:
-            return graph.features.compact(nodes)
-        distinct, index = tf.unique(nodes)
-        return graph.features.lookup(distinct), index
+    def build_from_config(self, config: dict[str, Any]) -> None:
+        """Builds a deserialised model; one that was saved before it was built stays so."""
+        if config["feature_width"]:
+            self.build_for(config["feature_width"], config["num_known"])
 
-    def bias_of(
-        self, graph: GraphTables, nodes: tf.Tensor
-    ) -> tuple[tf.Tensor | None, tf.Tensor | None]:
-        """Rows of the global bias and which of them each node has; None for a model without.
+    # --- from trees to candidates --------------------------------------------------------------
 
-        Distinct rows travel and are updated once, however often a node stands in the trees.
-        """
-        if self.bias is None:
-            return None, None
-        distinct, position = tf.unique(nodes)
-        rows = distinct if graph.bias_rows is None else graph.bias_rows.lookup(distinct)
-        return self.bias(rows), position
+    def call(self, inputs: Trees, bias: tf.Tensor | None = None) -> tf.Tensor:
+        """Algorithm 2, line 1: candidates of the roots; `bias` as of `SAGB`."""
+        return self.normalized(self.sagb(inputs, bias=bias))
+
+    def normalized(self, candidates: tf.Tensor) -> tf.Tensor:
+        """What `normalize` asks for of candidates."""
+        return unit(candidates) if self.normalize in ("encoder", "both") else candidates
 
     # --- from candidates to embeddings -------------------------------------------------------
 
@@ -251,72 +315,37 @@ class DualEncoder(keras.Model):
     def _output(self, vectors: tf.Tensor) -> tf.Tensor:
         return unit(vectors) if self.normalize in ("output", "both") else vectors
 
-    def score_pairs(
-        self,
-        graph: GraphTables,
-        nodes: tf.Tensor,
-        partners: tf.Tensor,
-        negatives: tf.Tensor,
-        key: tf.Tensor,
-    ) -> PairScores:
-        """Encodes a batch of positive pairs and their negatives.
-
-        Args:
-            graph: Tables of the graph.
-            nodes: `[pairs]`, v.
-            partners: `[pairs]`, v_p.
-            negatives: `[negatives]` shared by the batch, or `[pairs, negatives]`.
-            key: Key of the neighbour stream of this step.
-        """
-        nodes, partners, negatives = (
-            tf.cast(ids, tf.int64) for ids in (nodes, partners, negatives)
-        )
-        pairs, count = tf.size(nodes), tf.size(negatives)
-        both, of_both = _every_sampling(tf.concat([nodes, partners], 0), self.samplings)
-        # A negative needs one sampling; it shares the first one's draws.
-        every = tf.concat([both, tf.reshape(negatives, [-1])], 0)
-        of = tf.concat([of_both, tf.zeros([count], tf.int64)], 0)
-        roots, samplings, position = distinct_instances(every, of, graph.num_nodes)
-        encoded = self.encode(graph, roots, samplings, key)
-
+    def score_pairs(self, batch: PairBatch) -> PairScores:
+        """Encodes a batch of positive pairs and their negatives, and scores them."""
+        encoded = self(batch.trees)
         width = max(self.samplings, self.parameter_sets)
-        positive_index, negative_index = tf.split(position, [2 * pairs * self.samplings, count])
-        of_nodes, of_partners = (
-            tf.reshape(gather_rows(encoded, index), [pairs, width, self.dim])
-            for index in tf.split(positive_index, 2)
+        nodes, partners = (
+            tf.reshape(gather_rows(encoded, index), [-1, width, self.dim])
+            for index in (batch.node_index, batch.partner_index)
         )
-        negative_shape = tf.concat([tf.shape(negatives), [self.parameter_sets, self.dim]], 0)
-        others = tf.reshape(gather_rows(encoded, negative_index), negative_shape)
-        others.set_shape([*negatives.shape, self.parameter_sets, self.dim])
-        dual = self.dual(of_nodes, of_partners)
-        return PairScores(
-            tf.reduce_sum(dual.nodes * dual.partners, axis=-1),
-            self.negative_affinities(of_nodes, dual, others),
-            dual,
-        )
-
-    def get_build_config(self) -> dict[str, Any]:
-        """One number, though building needs none: Keras does not build what has an empty one."""
-        return {"feature_width": self.feature_width}
-
-    def build_from_config(self, config: dict[str, Any]) -> None:
-        """Builds a deserialised model."""
-        self.build()
+        index = batch.negative_index
+        shape = tf.concat([tf.shape(index), [self.parameter_sets, self.dim]], 0)
+        negatives = tf.reshape(gather_rows(encoded, tf.reshape(index, [-1])), shape)
+        negatives.set_shape([*index.shape, self.parameter_sets, self.dim])
+        dual = self.dual(nodes, partners)
+        positive = tf.reduce_sum(dual.nodes * dual.partners, axis=-1, keepdims=True)
+        negative = self.negative_affinities(nodes, dual, negatives)
+        return PairScores(tf.concat([positive, negative], axis=1), dual)
 
     def get_config(self) -> dict[str, Any]:
         """Constructor arguments."""
         names = (
-            "feature_width", "num_known", "dim", "fanouts", "k", "aggregator", "activation",
-            "last_activation", "normalize", "attention_score", "attention_temperature",
-            "global_bias", "seed",
+            "dim", "k", "fanouts", "aggregator", "activation", "last_activation", "normalize",
+            "attention_score", "attention_temperature", "global_bias", "feature_scaling",
+            "feature_svd", "densify_features", "walk_length", "seed",
         )  # fmt: skip
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
 
-def _every_sampling(nodes: tf.Tensor, count: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Each node `count` times behind each other, and the samplings 0..count-1 it stands for."""
-    repeated = tf.repeat(tf.reshape(nodes, [-1]), count)
-    return repeated, tf.range(tf.size(repeated, nodes.dtype), dtype=nodes.dtype) % count
+def _unbuilt() -> InputError:
+    return InputError(
+        "model", "a model that knows its graph", "one that does not", "Call adapt or fit."
+    )
 
 
 def unit(vectors: tf.Tensor) -> tf.Tensor:

@@ -1,11 +1,15 @@
 """Models by name, and from files."""
 
+import zipfile
 from pathlib import Path
 
+import h5py
 import keras
+import numpy as np
 
-from cade_tf.config import ModelOptions
-from cade_tf.layers.global_bias import RowStore
+from cade_tf.config import Config
+from cade_tf.errors import InputError
+from cade_tf.graph.preparation import Preparation
 from cade_tf.models.cade_gb import CadeGB
 from cade_tf.models.cade_ma import CadeMA
 from cade_tf.models.cade_ms import CadeMS
@@ -18,51 +22,108 @@ MODEL_CLASSES: dict[str, type[DualEncoder]] = {
     "cade_gb": CadeGB,
     "graphsage": GraphSAGE,
 }
+POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
+"""Keras' name of each precision; weights stay float32."""
+
+WEIGHTS_MEMBER = "model.weights.h5"
 
 
-def make_model(
-    options: ModelOptions,
-    *,
-    feature_width: int,
-    num_known: int,
-    seed: int = 0,
-    dtype: str = "float32",
-    bias_store: RowStore | None = None,
-) -> DualEncoder:
-    """The model that some options describe, built.
-
-    Args:
-        options: Options of the model.
-        feature_width: Width of the scaled features.
-        num_known: Nodes of the training graph.
-        seed: Seed of the initial weights.
-        dtype: Keras' policy of the arithmetic, as "mixed_bfloat16".
-        bias_store: Keeps the global bias, where it is not to be a weight of the model.
-    """
-    model = MODEL_CLASSES[options.model](
-        feature_width=feature_width,
-        num_known=num_known,
-        dim=options.dim,
-        fanouts=options.fanouts,
-        k=options.k,
-        aggregator=options.aggregator,
-        activation=options.activation,
-        last_activation=options.last_activation,
-        normalize=options.normalize,
-        attention_score=options.attention_score,
-        attention_temperature=options.attention_temperature,
-        global_bias=options.global_bias if options.model != "graphsage" else False,
-        seed=seed,
-        dtype=dtype,
+def make_model(config: Config) -> DualEncoder:
+    """The model that some options describe; `adapt` or `build_for` creates its weights."""
+    return MODEL_CLASSES[config.model](
+        dim=config.dim,
+        k=config.k,
+        fanouts=config.fanouts,
+        aggregator=config.aggregator,
+        activation=config.activation,
+        last_activation=config.last_activation,
+        normalize=config.normalize,
+        attention_score=config.attention_score,
+        attention_temperature=config.attention_temperature,
+        global_bias=config.global_bias if config.model != "graphsage" else False,
+        feature_scaling=config.feature_scaling,
+        feature_svd=config.feature_svd,
+        densify_features=config.densify_features,
+        walk_length=config.walk_length,
+        seed=config.seed,
+        dtype=POLICIES[config.precision],
     )
-    if bias_store is not None and model.bias is not None:
-        model.bias.keep_in(bias_store)
-    model.build()
-    return model
 
 
 def load_model(path: str | Path) -> DualEncoder:
-    """A model that `model.save` wrote as a .keras file; its weights only, no optimiser."""
-    classes = {kind.__name__: kind for kind in MODEL_CLASSES.values()}
-    model: DualEncoder = keras.saving.load_model(path, custom_objects=classes, compile=False)
+    """A model that `model.save` wrote as a .keras file, with its weights and no optimiser.
+
+    Raises:
+        InputError: There is no such file, it is damaged, weights are not finite, or it holds
+            something else.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(str(path), "a saved model", "none", "Train it to the end first.")
+    try:
+        model = keras.saving.load_model(path, compile=False)
+        stored = _stored_weights(path)
+    except InputError as error:
+        raise error.within(path) from error
+    # A damaged archive fails in as many ways as there are readers in it.
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise InputError(
+            str(path), "a readable model", reason, "Train again or restore the file."
+        ) from error
+    if not isinstance(model, DualEncoder) or model.preparation is None:
+        raise InputError(
+            str(path),
+            "a trained model of this version of cade_tf",
+            type(model).__name__,
+            "Train it again.",
+        )
+    _check_weights(model, stored, path)
+    _check_parts(model, model.preparation, path)
     return model
+
+
+def _check_parts(model: DualEncoder, preparation: Preparation, path: Path) -> None:
+    """What was learnt of the training graph must be made for these weights."""
+    known, width = len(preparation.known_ids), preparation.transform.output_width
+    scalings = preparation.transform.scaling, model.feature_scaling
+    # A model whose global bias was too large to be saved knows no node, and has one unused row.
+    left_out = known == 0 and model.num_known == 1
+    for expected, received, fits in (
+        (f"{model.num_known} known ids", known, known == model.num_known or left_out),
+        (f"{model.feature_width} features after scaling", width, width == model.feature_width),
+        (f"the scaling {scalings[1]}", scalings[0], scalings[0] == scalings[1]),
+    ):
+        if not fits:
+            raise InputError(str(path), expected, received, "Train again or restore the file.")
+
+
+def _stored_weights(path: Path) -> int:
+    """How many weights a .keras file holds, those of its optimiser aside."""
+    names: list[str] = []
+    with (
+        zipfile.ZipFile(path) as archive,
+        archive.open(WEIGHTS_MEMBER) as member,
+        h5py.File(member, "r") as file,
+    ):
+        file.visititems(lambda n, item: names.append(n) if hasattr(item, "shape") else None)
+    return sum(not name.startswith("optimizer/") for name in names)
+
+
+def _check_weights(model: DualEncoder, stored: int, path: Path) -> None:
+    # Keras reads the weights that its layers ask for, and says nothing of others.
+    if stored != len(model.weights):
+        raise InputError(
+            str(path),
+            f"the {len(model.weights)} weights of its options",
+            stored,
+            "Train again or restore the file.",
+        )
+    for weight in model.weights:
+        if not np.isfinite(keras.ops.convert_to_numpy(weight)).all():
+            raise InputError(
+                str(path),
+                "finite weights",
+                f"NaN or infinity in {weight.path}",
+                "Train again or restore the file.",
+            )

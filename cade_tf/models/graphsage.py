@@ -14,9 +14,11 @@ class GraphSAGE(DualEncoder):
     Example:
 
     >>> import tensorflow as tf
-    >>> from cade_tf.layers.sagb import TreeInputs
-    >>> tree = TreeInputs(tf.zeros([4, 5]), tf.constant([0]), (tf.constant([[1, 2, 3]]),), ())
-    >>> GraphSAGE(feature_width=5, num_known=4, dim=8, fanouts=(3,))(tree).shape
+    >>> from cade_tf.sampling.trees import Trees
+    >>> trees = Trees(tf.zeros([4, 5]), tf.constant([0]), (tf.constant([[1, 2, 3]]),), ())
+    >>> model = GraphSAGE(dim=8, fanouts=(3,))
+    >>> model.build_for(feature_width=5, num_known=4)
+    >>> model(trees).shape
     TensorShape([1, 1, 8])
     """
 

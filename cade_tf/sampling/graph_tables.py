@@ -9,8 +9,10 @@ import tensorflow as tf
 
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Features, Graph
-from cade_tf.graph.sharding import NEGATIVE_POWER
 from cade_tf.sampling.tables import RowSource, SparseTable, Table, TensorTable
+
+NEGATIVE_POWER = 0.75
+"""Nodes are drawn as negatives in proportion to this power of their degree."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,7 +22,7 @@ class GraphTables:
     Attributes:
         num_nodes: Number of nodes.
         spans: [nodes, 2], start of a node's neighbours and their number.
-        neighbors: [2 x edges], neighbours of all nodes behind each other.
+        neighbors: [2 x edges], neighbours of all nodes, node after node.
         features: Scaled features, dense or sparse rows.
         walkers: [nodes with a neighbour], where a walk can start.
         negatives: Cumulative degree^0.75 of all nodes, scaled to end at 1.

@@ -18,7 +18,7 @@ class Neighborhood(NamedTuple):
     """Sampled trees with shared nodes; an instance is a (sampling, node) on a level.
 
     Attributes:
-        nodes: [instances], node of each instance, levels 0..L-1 behind each other; level 0 are
+        nodes: [instances], node of each instance, levels 0..L-1 one after the other; level 0 are
             the roots in the order given.
         child_nodes: A level each, [instances of the level, fan-out]: sampled children.
         child_positions: A level each but the last, [instances of the level, fan-out]: where the
@@ -53,17 +53,17 @@ def sample_neighborhood(
     all_nodes: list[tf.Tensor] = []
     child_nodes: list[tf.Tensor] = []
     child_positions: list[tf.Tensor] = []
-    behind = tf.constant(0, tf.int32)
+    before = tf.constant(0, tf.int32)
     for level, fanout in enumerate(fanouts):
         children = draw_children(graph, nodes, sampling, key, level, fanout)
         all_nodes.append(nodes)
         child_nodes.append(children)
-        behind += tf.size(nodes)
+        before += tf.size(nodes)
         if level + 1 < len(fanouts):
             nodes, sampling, position = distinct_instances(
                 children, tf.broadcast_to(sampling[:, None], tf.shape(children)), graph.num_nodes
             )
-            child_positions.append(position + behind)
+            child_positions.append(position + before)
     return Neighborhood(tf.concat(all_nodes, 0), tuple(child_nodes), tuple(child_positions))
 
 

@@ -27,7 +27,7 @@ def draw_neighbors(graph: GraphTables, nodes: tf.Tensor, keys: tf.Tensor, count:
     else:
         target = tf.cast(nodes, tf.float64)[:, None] + random.fine_uniform(keys, count)
         edge = graph.edge_chances.search(target)
-        # In this order: an isolated node behind all others must not end beyond the last edge.
+        # In this order: an isolated node after all others must not end beyond the last edge.
         edge = tf.minimum(tf.maximum(edge, starts), starts + degrees - 1)
     drawn = tf.cast(graph.neighbors.lookup(tf.maximum(edge, 0)), nodes.dtype)
     return tf.where(degrees > 0, drawn, nodes[:, None])

@@ -59,7 +59,8 @@ def permute(index: tf.Tensor, size: Number, key: tf.Tensor) -> tf.Tensor:
     """Where each index goes in a pseudo-random permutation of 0..size-1.
 
     A Feistel network over the next power of four that holds `size`, walked until the value falls
-    below `size` again: random access, so that no shuffled list is ever held.
+    below `size` again: random access, so that no shuffled list is ever held. TensorFlow's own
+    `index_shuffle` does this on a CPU only.
 
     Args:
         index: int64, any shape, values in [0, size).

@@ -13,7 +13,6 @@ from typing import Any, Protocol
 import tensorflow as tf
 
 from cade_tf.errors import InputError
-from cade_tf.files import atomic_write
 
 PREFIX = "step"
 BEST_FOLDER = "best"
@@ -45,7 +44,7 @@ class Checkpoints:
         model: The part of it that the best step is about.
         keep: How many of the newest are kept.
         writes: Whether this process may write; of several workers only the chief may.
-        files: State beside the variables. Its copy is there before the rest of a checkpoint is,
+        files: State that is not in variables. Its copy is there before the rest of a checkpoint is,
             so that a checkpoint either has it or does not count.
 
     Example:
@@ -73,17 +72,11 @@ class Checkpoints:
         self.folder = folder
         self._files = files
         self.writes = writes
+        self.keep = keep
         if writes and folder.is_dir():
             _sweep(folder)
-            _list_anew(folder)
         self._checkpoint = tf.train.Checkpoint(**state)
-        self._manager = tf.train.CheckpointManager(
-            self._checkpoint, str(folder), max_to_keep=keep, checkpoint_name=PREFIX
-        )
         self._best = tf.train.Checkpoint(model=model)
-        self._best_manager = tf.train.CheckpointManager(
-            self._best, str(folder / BEST_FOLDER), max_to_keep=1, checkpoint_name=PREFIX
-        )
 
     def restore(self) -> int | None:
         """Reads the newest checkpoint that is whole.
@@ -97,7 +90,7 @@ class Checkpoints:
         paths = saved(self.folder)
         for path in reversed(paths):
             try:
-                self._checkpoint.restore(str(path)).assert_consumed()
+                self._checkpoint.read(str(path)).assert_consumed()
                 if self._files is not None:
                     self._files.restore(path.with_suffix(FILE_SUFFIX))
             except tf.errors.UnavailableError:
@@ -117,7 +110,7 @@ class Checkpoints:
             str(self.folder),
             "a checkpoint that can be read",
             f"{len(paths)} damaged ones",
-            "Start anew with --fresh, or restore the files.",
+            "Start afresh, or restore the files.",
         )
 
     def save(self, step: int) -> None:
@@ -129,7 +122,7 @@ class Checkpoints:
         try:
             if self._files is not None and self.writes:
                 self._files.save(self.folder / f"{PREFIX}-{step}{FILE_SUFFIX}")
-            self._save(self._manager, step)
+            self._save(self._checkpoint, self.folder, step, self.keep)
         finally:
             if self._files is not None and self.writes:
                 # Copies of checkpoints that were dropped, or never became complete.
@@ -137,7 +130,7 @@ class Checkpoints:
 
     def save_best(self, step: int) -> None:
         """Writes the model of the best step, then drops the one before."""
-        self._save(self._best_manager, step)
+        self._save(self._best, self.folder / BEST_FOLDER, step, keep=1)
 
     def restore_best(self, step: int) -> None:
         """Reads the model of the best step back.
@@ -147,22 +140,26 @@ class Checkpoints:
         """
         path = self.folder / BEST_FOLDER / f"{PREFIX}-{step}"
         try:
-            self._best.restore(str(path)).assert_consumed()
+            self._best.read(str(path)).assert_consumed()
         except _UNREADABLE as error:
             raise InputError(
-                str(path), "the checkpoint of the best step", error, "Start anew with --fresh."
+                str(path), "the checkpoint of the best step", error, "Start afresh."
             ) from error
 
-    def _save(self, manager: tf.train.CheckpointManager, step: int) -> None:
+    def _save(self, checkpoint: tf.train.Checkpoint, folder: Path, step: int, keep: int) -> None:
         if not self.writes:
             return
+        path = folder / f"{PREFIX}-{step}"
         try:
             with writing_to(self.folder):
-                manager.save(checkpoint_number=step)
-                _flush_to_disk(Path(manager.latest_checkpoint))
+                folder.mkdir(parents=True, exist_ok=True)
+                checkpoint.write(str(path))
+                _flush_to_disk(path)
         except OSError:
             _sweep(self.folder)
             raise
+        for old in [found for found in saved(folder) if found != path][: -keep + 1 or None]:
+            _drop(old)
 
 
 def saved(folder: Path) -> list[Path]:
@@ -199,20 +196,11 @@ def _sweep(folder: Path) -> None:
             leftover.unlink(missing_ok=True)
 
 
-def _list_anew(folder: Path) -> None:
-    """Rewrites TensorFlow's list of checkpoints from the files that are there.
-
-    A kill between a file and its entry, or a damaged list, must not make a run start over.
-    """
-    names = [path.name for path in saved(folder)]
-    if names:
-        lines = [f'model_checkpoint_path: "{names[-1]}"']
-        for name in names:
-            written = (folder / f"{name}.index").stat().st_mtime
-            lines.append(f'all_model_checkpoint_paths: "{name}"')
-            lines.append(f"all_model_checkpoint_timestamps: {written}")
-        with atomic_write(folder / "checkpoint") as file:
-            file.write(("\n".join(lines) + "\n").encode())
+def _drop(path: Path) -> None:
+    """Removes a checkpoint, the index first: without it the rest does not count."""
+    path.with_suffix(".index").unlink(missing_ok=True)
+    for data in path.parent.glob(f"{path.name}.data-*"):
+        data.unlink(missing_ok=True)
 
 
 def _flush_to_disk(path: Path) -> None:

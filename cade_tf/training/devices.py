@@ -9,9 +9,6 @@ import tensorflow as tf
 from cade_tf.config import DeviceOptions
 from cade_tf.errors import InputError
 
-POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
-"""Keras' name of each --precision; weights stay float32."""
-
 
 def make_strategy(options: DeviceOptions) -> tf.distribute.Strategy:
     """The strategy in whose scope model and step are made.

@@ -1,5 +1,7 @@
 """Stops a run that no longer gets better."""
 
+import math
+
 import tensorflow as tf
 
 
@@ -11,6 +13,8 @@ class EarlyStopping(tf.Module):
 
     Args:
         patience: Validations without a better score before the run should stop.
+        smallest_gain: A score is better only where it exceeds the best by more than this
+            share of it.
 
     Example:
 
@@ -21,16 +25,20 @@ class EarlyStopping(tf.Module):
     (True, 1)
     """
 
-    def __init__(self, patience: int) -> None:
+    def __init__(self, patience: int, smallest_gain: float = 0.0) -> None:
         super().__init__(name="early_stopping")
         self.patience = patience
+        self.smallest_gain = smallest_gain
         self._best = tf.Variable(-float("inf"), dtype=tf.float64, trainable=False, name="best")
         self._best_step = tf.Variable(-1, dtype=tf.int64, trainable=False, name="best_step")
         self._waited = tf.Variable(0, trainable=False, name="waited")
 
     def better(self, step: int, score: float) -> bool:
         """Takes note of a score; returns whether it is the best so far."""
-        if score > float(self._best.numpy()):
+        best = float(self._best.numpy())
+        # The first best is minus infinity, of which there is no share.
+        wanted = best + self.smallest_gain * abs(best) if math.isfinite(best) else best
+        if score > wanted:
             self._best.assign(score)
             self._best_step.assign(step)
             self._waited.assign(0)

@@ -1,10 +1,11 @@
 """What happens to gradients between the backward pass and the update."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import tensorflow as tf
 
-from cade_tf.training.row_sparse_adam import distinct_rows
+from cade_tf.optimizers.adam import distinct_rows
 
 INITIAL_SCALE = 2.0**15
 GROWTH_STEPS = 1000
@@ -15,7 +16,7 @@ class Gradients(NamedTuple):
 
     Attributes:
         dense: One for each dense weight.
-        rows: [n], rows of the global bias that were read, each once; None without a bias.
+        rows: [n], rows of the global bias that were read; None without a bias.
         values: [n, dim], their gradients.
     """
 
@@ -23,7 +24,7 @@ class Gradients(NamedTuple):
     rows: tf.Tensor | None
     values: tf.Tensor | None
 
-    def map(self, change: "tf.types.experimental.PolymorphicFunction") -> "Gradients":
+    def map(self, change: Callable[[tf.Tensor], tf.Tensor]) -> "Gradients":
         """The same change for every gradient."""
         values = None if self.values is None else change(self.values)
         return Gradients([change(g) for g in self.dense], self.rows, values)
@@ -33,12 +34,16 @@ class Gradients(NamedTuple):
         return [*self.dense, *([] if self.values is None else [self.values])]
 
 
-def add_up(gradients: list[tf.Tensor | tf.IndexedSlices], dense: int) -> Gradients:
+def add_up(
+    gradients: list[tf.Tensor | tf.IndexedSlices], dense: int, *, distinct: bool
+) -> Gradients:
     """Sums over the replicas; rows of the bias are gathered and never made a dense matrix.
 
     Args:
         gradients: This replica's: dense ones first, then that of the global bias if there is one.
         dense: How many are dense.
+        distinct: Whether each row of the bias must stand once; an optimiser of rows sees to that
+            itself.
     """
     context = tf.distribute.get_replica_context()
     several = context.num_replicas_in_sync > 1
@@ -50,10 +55,10 @@ def add_up(gradients: list[tf.Tensor | tf.IndexedSlices], dense: int) -> Gradien
     rows, values = gradients[-1].indices, gradients[-1].values
     if several:
         rows, values = context.all_gather(rows, axis=0), context.all_gather(values, axis=0)
-    return Gradients(summed, *distinct_rows(rows, values))
+    return Gradients(summed, *(distinct_rows(rows, values) if distinct else (rows, values)))
 
 
-def lengths(gradients: Gradients) -> tf.Tensor:
+def squared_lengths(gradients: Gradients) -> tf.Tensor:
     """Squared length of each gradient, float32; not finite where an entry is not."""
     return tf.stack([tf.reduce_sum(tf.square(g)) for g in gradients.tensors()])
 
@@ -79,6 +84,8 @@ class LossScale(tf.Module):
     """Keeps float16 gradients from underflowing: the loss is scaled up, gradients down again.
 
     A step whose gradients overflow is left out and halves the scale; many good steps double it.
+    Keras' `LossScaleOptimizer` does the same for one dense gradient per weight; this one also
+    serves rows of a table, several replicas, and a loop inside of a compiled function.
 
     Example:
 

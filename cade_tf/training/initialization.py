@@ -5,7 +5,7 @@ import scipy.sparse as sp
 
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Features, Graph
-from cade_tf.inference.full_neighborhood import neighbor_shares
+from cade_tf.graph.shares import neighbor_shares
 from cade_tf.models.dual_encoder import DualEncoder
 
 _POWER_ITERATIONS = 4

@@ -1,25 +1,26 @@
 """The outer loop: checkpoints, summaries, validation, progress and an orderly end."""
 
-import contextlib
 import dataclasses
 import logging
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
+import keras
 import numpy as np
 import tensorflow as tf
 
-from cade_tf.cli.progress import Progress
 from cade_tf.config import Config
 from cade_tf.errors import InputError
-from cade_tf.inference.encoder import Encoder
 from cade_tf.models.dual_encoder import DualEncoder
-from cade_tf.sampling.row_file import RowFile
+from cade_tf.progress import Shown, make_bar
 from cade_tf.training import devices
 from cade_tf.training.checkpoints import Checkpoints
 from cade_tf.training.early_stopping import EarlyStopping
+from cade_tf.training.history import History
 from cade_tf.training.metrics import STEP_METRICS
 from cade_tf.training.run_folder import CHECKPOINT_FOLDER
 from cade_tf.training.signals import RunStopped, StopRequest
@@ -27,9 +28,13 @@ from cade_tf.training.step import TrainingStep
 from cade_tf.training.summaries import Summaries
 
 STEPS_PER_CALL = 10
+HISTORY_STEPS = 20
+"""Steps between entries of the history where there are no summaries."""
+DETAILS = 10
+"""How often TensorBoard gets details of a run that does not say how often."""
 
-Validate: TypeAlias = Callable[[Encoder, int], dict[str, float]]
-"""Scores an encoder after some step, by name; higher is better."""
+Validate: TypeAlias = Callable[[DualEncoder, int], dict[str, float]]
+"""Scores a model after some step, by name; higher is better."""
 
 _log = logging.getLogger(__name__)
 
@@ -43,12 +48,32 @@ class _Record(tf.Module):
         self.metrics = tf.Variable(tf.zeros([len(STEP_METRICS)]), trainable=False, name="metrics")
 
 
-class ModelWeights(tf.Module):
-    """All weights of a model; a checkpoint of a Keras model would miss layers kept in lists."""
+class Weights(tf.Module):
+    """Variables of a Keras object; a checkpoint of the object would miss layers kept in lists.
 
-    def __init__(self, model: DualEncoder) -> None:
+    Args:
+        variables: Keras variables.
+    """
+
+    def __init__(self, variables: Sequence[keras.Variable]) -> None:
         super().__init__(name="weights")
-        self.values = [w.value for w in model.weights]
+        self.values = [variable.value for variable in variables]
+
+
+class StoredState(Protocol):
+    """State of a run that is too large for variables: rows of the global bias in a file."""
+
+    def open_in(self, run_dir: Path | None) -> None:
+        """Makes the state ready, in the folder of a run."""
+
+    def failures(self) -> AbstractContextManager[None]:
+        """Turns TensorFlow's errors about the state into errors of the machine."""
+
+    def save(self, path: Path) -> None:
+        """Writes a copy."""
+
+    def restore(self, path: Path) -> None:
+        """Reads a copy back."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,12 +85,14 @@ class Progressed:
         steps: Steps of the whole run, earlier processes included.
         seconds: Their time.
         best_step: Step whose weights were kept, where validation chose one.
+        history: Metrics by step; see `History.columns`.
     """
 
     metrics: dict[str, float]
     steps: int
     seconds: float
     best_step: int | None
+    history: dict[str, list[float]]
 
 
 class Loop:
@@ -73,40 +100,49 @@ class Loop:
 
     Args:
         step: The inner loop.
-        encoder: What validation scores.
+        last: Steps of the whole run.
         config: Options.
         run_dir: Folder of the run; None keeps nothing.
-        validate: Scores the encoder every `validate_every` steps.
+        validate: Scores the model every `validate_every` steps.
         progress: Whether to show progress.
+        stored: State of the run that is not in variables.
+        smallest_gain: Rise of the score to stop on that counts, as a share of it.
+        validates_start: Whether the weights before the first step are scored too, so that they
+            are kept where no step improves on them.
     """
 
     def __init__(
         self,
         step: TrainingStep,
-        encoder: Encoder,
+        last: int,
         config: Config,
         *,
         run_dir: Path | None = None,
         validate: Validate | None = None,
-        progress: bool = True,
+        progress: Shown = True,
+        stored: StoredState | None = None,
+        smallest_gain: float = 0.0,
+        validates_start: bool = False,
     ) -> None:
         self.step = step
-        self.encoder = encoder
+        self.last = last
         self.config = config
         self.run_dir = run_dir
         self.validate = validate if config.validate_every else None
         self.progress = progress
+        self.validates_start = validates_start
         self._record = _Record()
-        self._stopping = EarlyStopping(config.patience) if config.stop_on != "none" else None
+        self._history = History()
+        self._stopping: EarlyStopping | None = None
+        if config.stop_on != "none":
+            self._stopping = EarlyStopping(config.patience, smallest_gain)
         if self._stopping is not None and self.validate is None:
             raise InputError(
                 "stop_on", "a function that validates", "none", "Pass validate to train()."
             )
-        bias = step.model.bias
-        self._row_file: RowFile | None = None
-        if bias is not None and isinstance(bias.variable, RowFile):
-            self._row_file = bias.variable
-            self._row_file.open_in(run_dir)
+        self._stored = stored
+        if stored is not None:
+            stored.open_in(run_dir)
         chief = devices.is_chief(step.strategy)
         self._checkpoints = self._make_checkpoints(chief) if run_dir is not None else None
         self._summaries: Summaries | None = None
@@ -117,15 +153,15 @@ class Loop:
 
     def _make_checkpoints(self, chief: bool) -> Checkpoints:
         step = self.step
-        weights = ModelWeights(step.model)
+        weights = Weights(step.model.weights)
         state = {
             "model": weights,
-            "optimizer": step.optimizer,
-            "bias_optimizer": step.bias_optimizer,
+            "optimizer": Weights(step.optimizer.variables),
             "loss_scale": step.loss_scale,
             "step": step.step,
             "record": self._record,
             "early_stopping": self._stopping,
+            "stored": self._stored,
         }
         return Checkpoints(
             Path(self.run_dir or "") / CHECKPOINT_FOLDER,
@@ -133,7 +169,7 @@ class Loop:
             weights,
             keep=self.config.keep_checkpoints,
             writes=chief,
-            files=self._row_file,
+            files=self._stored,
         )
 
     def run(self) -> Progressed:
@@ -150,8 +186,10 @@ class Loop:
         """
         first = self._restore()
         if self._summaries is not None and not first:
-            self._summaries.flags(self.config)
+            self._summaries.start(self.config)
         try:
+            if self.validates_start and not first and self.last:
+                self._validate(0)
             with StopRequest() as stop:
                 self._steps(first, stop)
         finally:
@@ -161,7 +199,11 @@ class Loop:
         done = self._done()
         metrics = dict(zip(STEP_METRICS, map(float, self._record.metrics.numpy()), strict=True))
         return Progressed(
-            metrics if done else {}, done, float(self._record.seconds.numpy()), best_step
+            metrics if done else {},
+            done,
+            float(self._record.seconds.numpy()),
+            best_step,
+            self._history.columns(),
         )
 
     def _restore(self) -> int:
@@ -170,6 +212,7 @@ class Loop:
             if found:
                 _log.info("Continuing %s at step %d.", self.run_dir, found)
                 self._saved_step = found
+                self._history.load(Path(self.run_dir or ""), found)
         if not devices.all_equal(self.step.strategy, self._done()):
             raise InputError(
                 "run_dir",
@@ -183,13 +226,9 @@ class Loop:
         return int(self.step.step.numpy())
 
     def _steps(self, first: int, stop: StopRequest) -> None:
-        last, size = self.step.last, self.config.batch_size
-        with Progress(
-            "training",
-            last,
-            "steps",
-            quiet=not self.progress,
-            plain_seconds=self.config.progress_seconds,
+        last, size = self.last, self.config.batch_size
+        with make_bar(
+            self.progress, "training", last, "steps", self.config.progress_seconds
         ) as bar:
             bar.start_at(first)
             done = first
@@ -212,7 +251,7 @@ class Loop:
         self._save(done)
 
     def _advance(self, count: int) -> np.ndarray:
-        with contextlib.nullcontext() if self._row_file is None else self._row_file.failures():
+        with nullcontext() if self._stored is None else self._stored.failures():
             return self.step.advance(count).numpy()
 
     def _farewell(self, done: int) -> str:
@@ -231,8 +270,8 @@ class Loop:
         self._save(done)
         where = f"; the state before it is in {self.run_dir}" if self.run_dir is not None else ""
         raise FloatingPointError(
-            f"step {done + 1}: {fault} is not finite{where}. Lower --learning_rate or clip more "
-            "(--clip_norm), and start anew with --fresh."
+            f"step {done + 1}: {fault} is not finite{where}. Lower the learning rate or clip "
+            "gradients more (clip_norm), and start afresh."
         )
 
     # --- what is due after some steps --------------------------------------------------------
@@ -241,13 +280,16 @@ class Loop:
         config = self.config
 
         def due(every: int) -> bool:
-            return every > 0 and (done // every > (done - count) // every or done == self.step.last)
+            return every > 0 and (done // every > (done - count) // every or done == self.last)
 
-        if self._summaries is not None:
-            if due(config.summary_every):
-                self._summaries.scalars(done, self._scalars(values, speed))
-            if due(config.detail_every):
-                self._summaries.details(self.step)
+        if due(config.summary_every or HISTORY_STEPS):
+            scalars = self._scalars(values, speed)
+            self._history.add(done, scalars)
+            if self._summaries is not None:
+                self._summaries.scalars(done, scalars)
+        every = config.detail_every or math.ceil(self.last / DETAILS)
+        if self._summaries is not None and due(every):
+            self._summaries.details(self.step)
         if self.validate is not None and due(config.validate_every):
             self._validate(done)
         late = time.monotonic() - self._saved_time > 60 * config.checkpoint_minutes
@@ -255,22 +297,22 @@ class Loop:
             self._save(done)
 
     def _scalars(self, values: np.ndarray, speed: float) -> dict[str, float]:
-        named = {f"train/{n}": float(v) for n, v in zip(STEP_METRICS, values, strict=True)}
-        named["collapse/mean_cosine"] = named.pop("train/mean_cosine")
         return {
-            **named,
-            "train/learning_rate": float(self.step.learning_rate()),
-            "norm/gradient": float(self.step.gradient_norm.numpy()),
-            "speed/steps_per_second": speed,
-            "speed/pairs_per_second": speed * self.config.batch_size,
+            **dict(zip(STEP_METRICS, map(float, values), strict=True)),
+            "learning_rate": float(self.step.learning_rate()),
+            "gradient_norm": float(self.step.gradient_norm.numpy()),
+            "steps_per_second": speed,
+            "pairs_per_second": speed * self.config.batch_size,
         }
 
     def _validate(self, done: int) -> None:
         if self.validate is None:
             return
-        scores = self.validate(self.encoder, done)
+        scores = self.validate(self.step.model, done)
+        named = {f"validation_{name}": float(score) for name, score in scores.items()}
+        self._history.add(done, named)
         if self._summaries is not None:
-            self._summaries.scalars(done, {f"validation/{n}": v for n, v in scores.items()})
+            self._summaries.scalars(done, named)
         if self._stopping is None:
             return
         if self.config.stop_on not in scores:
@@ -305,6 +347,9 @@ class Loop:
     def _save(self, done: int) -> None:
         if self._checkpoints is None or done == self._saved_step:
             return
+        if self._checkpoints.writes:
+            # Before the checkpoint: a run that is continued leaves out what it will do again.
+            self._history.save(Path(self.run_dir or ""))
         self._checkpoints.save(done)
         if self._summaries is not None:
             self._summaries.flush()

@@ -3,22 +3,35 @@
 import hashlib
 import json
 import logging
+import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from cade_tf.config import Config, DataOptions, EmbeddingOptions, RunOptions
+from cade_tf.config import (
+    CONFIG_FILE,
+    Config,
+    DataOptions,
+    EmbeddingOptions,
+    RunOptions,
+    read_config,
+)
 from cade_tf.errors import InputError
 from cade_tf.files import atomic_write
 from cade_tf.graph.graph import Graph
-from cade_tf.training import checkpoints
+from cade_tf.models.dual_encoder import DualEncoder
+from cade_tf.models.factory import load_model
+from cade_tf.training import checkpoints, manifest, run_lock
 
-CONFIG_FILE = "config.json"
 FLAGS_FILE = "flags.txt"
 DATA_FILE = "data.json"
 CHECKPOINT_FOLDER = "checkpoints"
+ENCODER_FOLDER = "encoder"
+MODEL_FILE = "model.keras"
+ENCODER_FILE = f"{ENCODER_FOLDER}/{MODEL_FILE}"
 
 # Where the data lie does not matter as long as they are the same, which their fingerprint tells.
 _FREE = frozenset(
@@ -28,6 +41,7 @@ _FREE = frozenset(
         *RunOptions.field_names(),
         "strategy",
         "patience",
+        "preset",  # its values count, not its name
     )
 )
 _LENGTH = frozenset(("steps", "epochs"))
@@ -46,8 +60,10 @@ def prepare(run_dir: Path, config: Config, fingerprint: str) -> None:
     Raises:
         InputError: The folder holds a run that these options or this graph would not continue.
     """
+    config = config.absolute()
     if checkpoints.saved(run_dir / CHECKPOINT_FOLDER):
         _check_same_run(run_dir, config, fingerprint)
+    manifest.withdraw(run_dir)
     with atomic_write(run_dir / DATA_FILE) as file:
         file.write((json.dumps({"training_graph": fingerprint}) + "\n").encode())
     with atomic_write(run_dir / FLAGS_FILE) as file:
@@ -56,16 +72,33 @@ def prepare(run_dir: Path, config: Config, fingerprint: str) -> None:
         file.write(config.to_json().encode())
 
 
-def read_config(run_dir: Path) -> Config:
-    """Options of a run.
+def save_model(model: DualEncoder, run_dir: Path) -> Path:
+    """Writes the trained model of a run, complete or not there.
+
+    Returns:
+        The file.
+    """
+    folder = run_dir / ENCODER_FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".saving-") as scratch:
+        model.save(Path(scratch) / MODEL_FILE)
+        os.replace(Path(scratch) / MODEL_FILE, folder / MODEL_FILE)
+    return folder / MODEL_FILE
+
+
+def load_run_model(run_dir: Path) -> DualEncoder:
+    """The trained model of a run.
 
     Raises:
-        InputError: The folder holds no run.
+        InputError: There is none, it is damaged, or an older version of cade_tf wrote it.
     """
-    path = run_dir / CONFIG_FILE
-    if not path.is_file():
-        raise InputError(str(run_dir), "a run directory with config.json", "none", "Train first.")
-    return Config.from_json(path.read_text())
+    folder = Path(run_dir) / ENCODER_FOLDER
+    if (folder / "encoder.npz").is_file():
+        raise InputError(
+            str(folder), "a model of this version", "one of cade_tf 0.1", "Train it again."
+        )
+    manifest.check(run_dir, ENCODER_FILE)
+    return load_model(folder / MODEL_FILE)
 
 
 def differences(old: Config, new: Config) -> dict[str, tuple[object, object]]:
@@ -79,13 +112,13 @@ def differences(old: Config, new: Config) -> dict[str, tuple[object, object]]:
 
 
 def _check_same_run(run_dir: Path, config: Config, fingerprint: str) -> None:
-    remedy = "Give the same flags to continue it, another --run_dir, or --fresh to start anew."
+    remedy = "Give the same flags to continue it, another --run_dir, or --fresh to start again."
     changed = differences(read_config(run_dir), config)
     if changed:
         shown = ", ".join(f"--{n}={new} (there: {old})" for n, (old, new) in changed.items())
         raise InputError("flags", f"those of the run in {run_dir}", shown, remedy)
     try:
-        there = json.loads((run_dir / DATA_FILE).read_text())["training_graph"]
+        there = json.loads((run_dir / DATA_FILE).read_bytes())["training_graph"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             str(run_dir / DATA_FILE), "the fingerprint of the run's data", error, remedy
@@ -119,12 +152,17 @@ def set_aside(run_dir: Path) -> Path | None:
 
     Returns:
         Where it is now; None where there was none.
+
+    Raises:
+        InputError: Somebody still writes there.
     """
     if not run_dir.is_dir() or not any(run_dir.iterdir()):
         return None
     number = 1
     while (target := run_dir.with_name(f"{run_dir.name}~{number}")).exists():
         number += 1
+    with run_lock.hold(run_dir):
+        pass
     run_dir.rename(target)
     _log.warning("The run that was in %s is now in %s.", run_dir, target)
     return target

@@ -1,21 +1,21 @@
-"""The inner loop: walks, negatives, trees, forward, backward and update in one tf.function."""
+"""The inner loop: walks, negatives, trees, forward, backward and update in one tf.function.
+
+There is one implementation of a step: `model.fit`, the flag-driven loop and the workers of a
+cluster all call it.
+"""
 
 from typing import NamedTuple
 
+import keras
 import tensorflow as tf
 
-from cade_tf.config import TrainingOptions
 from cade_tf.errors import InputError
 from cade_tf.models.dual_encoder import DualEncoder, PairScores
-from cade_tf.sampling import random
-from cade_tf.sampling.graph_tables import GraphTables
-from cade_tf.sampling.negatives import draw_negatives
-from cade_tf.sampling.walks import Pairs, PairStream
-from cade_tf.training import dropout, gradients, schedules
-from cade_tf.training.adam import Adam
-from cade_tf.training.loss import LossTerms, pair_loss, softmax_loss
-from cade_tf.training.metrics import STEP_METRICS, step_metrics
-from cade_tf.training.row_sparse_adam import RowSparseAdam
+from cade_tf.optimizers import Adam
+from cade_tf.retracing import traced_for_each_model
+from cade_tf.sampling.batch import PairSampler
+from cade_tf.training import gradients
+from cade_tf.training.metrics import STEP_METRICS, LossTerms, loss_terms, step_metrics
 
 SMALLEST_SCALE = 1.0
 """A float16 run whose gradients overflow at this loss scale is lost."""
@@ -28,7 +28,7 @@ _FINE = -1
 class _Outcome(NamedTuple):
     """What the replicas agree on after the backward pass."""
 
-    gradients: gradients.Gradients
+    gradients: list[tf.Tensor | tf.IndexedSlices]
     squares: tf.Tensor
     terms: tf.Tensor
     metrics: tf.Tensor
@@ -37,71 +37,84 @@ class _Outcome(NamedTuple):
 class TrainingStep(tf.Module):
     """Everything that happens in a step, and the state that it changes.
 
-    All randomness is a function of the seed and of `step`, so restoring the variables of this
-    module continues a run exactly. Made in the scope of a `tf.distribute` strategy, it shares each
-    step among the replicas: every replica draws its part of the pairs and all draw the same
-    negatives, so that the number of replicas changes nothing but rounding; only the softmax loss
-    finds the other pairs it contrasts with in its own part.
+    All randomness is a function of the sampler's seed and of `step`, so restoring the variables of
+    this module, the model and the optimiser continues a run exactly. Made in the scope of a
+    `tf.distribute` strategy, it shares each step among the replicas: every replica draws its part
+    of the pairs and all draw the same negatives, so that the number of replicas changes nothing
+    but rounding; only a loss that contrasts the pairs of a batch finds the others in its own part.
 
     Args:
         model: The model, built.
-        graph: Tables of the training graph.
-        options: Options of the training.
+        sampler: Batches of the training graph.
+        loss: A loss of affinities.
+        optimizer: Any Keras optimiser.
+        clip_value: Gradients are clipped to plus or minus this; 0 does not clip.
+        clip_norm: Gradients are scaled down to this joint length where they exceed it; 0 does not.
 
     Attributes:
         step: Steps done, an int64 variable.
-        optimizer: Adam of the dense weights.
-        bias_optimizer: Row-sparse Adam of the global bias, or None.
         gradient_norm: Joint length of the last step's gradients, before clipping.
-        last: Steps of the whole run.
 
     Raises:
         InputError: The batch cannot be divided among the replicas.
     """
 
-    def __init__(self, model: DualEncoder, graph: GraphTables, options: TrainingOptions) -> None:
+    def __init__(
+        self,
+        model: DualEncoder,
+        sampler: PairSampler,
+        loss: keras.losses.Loss,
+        optimizer: keras.optimizers.Optimizer,
+        *,
+        clip_value: float = 0.0,
+        clip_norm: float = 0.0,
+    ) -> None:
         super().__init__(name="training_step")
         self.model = model
-        self.graph = graph
-        self.options = options
+        self.sampler = sampler
+        self.loss = loss
+        self.optimizer = optimizer
+        self.clip_value = clip_value
+        self.clip_norm = clip_norm
         self.strategy = tf.distribute.get_strategy()
+        self._in_scope = tf.distribute.has_strategy()
+        if self._in_scope and not isinstance(optimizer, Adam):
+            raise InputError(
+                "optimizer",
+                "cade_tf.optimizers.Adam where a strategy shares the steps",
+                type(optimizer).__name__,
+                "Use it, or train on one device.",
+            )
         self.replicas = self.strategy.num_replicas_in_sync
-        if options.batch_size % self.replicas:
+        if sampler.batch_size % self.replicas:
             raise InputError(
                 "batch_size",
                 f"a multiple of the {self.replicas} replicas",
-                options.batch_size,
+                sampler.batch_size,
                 "Change it.",
             )
-        self.pairs = PairStream(
-            walks_per_node=options.walks_per_node,
-            length=options.walk_length,
-            seed=options.seed,
-            together=options.pair_order == "walk",
-        )
-        self.last = schedules.total_steps(options, self.pairs.epoch_pairs(graph))
+        bias = model.bias
+        # Stores want each row once; several replicas may read the same ones.
+        self._distinct = self.replicas > 1 or (bias is not None and bias.store is not None)
         self.step = tf.Variable(0, dtype=tf.int64, trainable=False, name="step")
         self.gradient_norm = tf.Variable(0.0, trainable=False, name="gradient_norm")
         # Number of the term or gradient that was not finite.
         self._fault = tf.Variable(_FINE, trainable=False, name="fault")
-        bias = model.bias
         self.dense_weights = [
-            w for w in model.trainable_variables if bias is None or w.value is not bias.variable
+            w for w in model.trainable_variables if bias is None or w is not bias.weight
         ]
-        self.optimizer = Adam(
-            [w.value for w in self.dense_weights], weight_decay=options.weight_decay
-        )
-        self.bias_optimizer: RowSparseAdam | None = None
-        if bias is not None:
-            self.bias_optimizer = RowSparseAdam(
-                bias.variable, weight_decay=options.bias_weight_decay
-            )
+        self._updated = list(self.dense_weights)
+        if bias is not None and bias.weight is not None:
+            self._updated.append(bias.weight)
+        if not optimizer.built:
+            optimizer.build(model.trainable_variables)
         self.loss_scale: gradients.LossScale | None = None
         if model.compute_dtype == "float16":
             self.loss_scale = gradients.LossScale()
         names = [w.path for w in self.dense_weights] + ([bias.path] if bias is not None else [])
         self._checked = ["positive_loss", "negative_loss", *(f"gradient of {n}" for n in names)]
 
+    @traced_for_each_model
     @tf.function(reduce_retracing=True)
     def run(self, count: tf.Tensor) -> tf.Tensor:
         """Does `count` steps; returns the mean of their `STEP_METRICS`.
@@ -118,6 +131,7 @@ class TrainingStep(tf.Module):
             done += tf.cast(fine, tf.int32)
         return total / tf.cast(tf.maximum(done, 1), tf.float32)
 
+    @traced_for_each_model
     @tf.function(reduce_retracing=True)
     def run_numbers(self, first: tf.Tensor, count: tf.Tensor) -> tf.Tensor:
         """As `run`, for steps of given numbers, leaving the count of steps done to the caller.
@@ -158,14 +172,15 @@ class TrainingStep(tf.Module):
 
     def learning_rate(self) -> tf.Tensor:
         """Learning rate of the next step."""
-        return schedules.learning_rate(self.options, self.step, self.last)
+        return tf.convert_to_tensor(self.optimizer.learning_rate)
 
     def look(self, pairs: int = LOOK_PAIRS) -> PairScores:
         """The forward pass of some pairs of the next step, for whoever wants to see inside.
 
         Not compiled: for the few times it is called, that would take longer than it saves.
         """
-        return self._scores(self.step, 0, min(self.options.batch_size, pairs), drops=False)[0]
+        count = min(self.sampler.batch_size, pairs)
+        return self.model.score_pairs(self.sampler.batch(self.step, count=count, drops=False))
 
     # --- one step ----------------------------------------------------------------------------
 
@@ -201,74 +216,77 @@ class TrainingStep(tf.Module):
     @tf.autograph.experimental.do_not_convert
     def _backward(self, number: tf.Tensor) -> _Outcome:
         """Gradients of the step, the same on every replica."""
-        options, context = self.options, tf.distribute.get_replica_context()
-        part = options.batch_size // self.replicas
+        context = tf.distribute.get_replica_context()
+        part = self.sampler.batch_size // self.replicas
         first = context.replica_id_in_sync_group * part
         sources = [w.value for w in self.dense_weights]
         dense = len(sources)
         if self.model.bias is not None:
             sources.append(self.model.bias.watched)
+        batch = self.sampler.batch(number, first=first, count=part)
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(sources)
-            scores, pairs = self._scores(number, first, part, drops=True)
+            scores = self.model.score_pairs(batch)
             count = None
             if self.replicas > 1:
-                own = tf.reduce_sum(tf.cast(pairs.valid, tf.float32))
+                own = tf.reduce_sum(tf.cast(batch.valid, tf.float32))
                 count = context.all_reduce(tf.distribute.ReduceOp.SUM, own)
-            terms = self._loss(scores, pairs, count)
+            terms = loss_terms(self.loss, scores, batch, count)
             loss = terms.total
             if self.loss_scale is not None:
                 loss *= self.loss_scale.value
-        summed = gradients.add_up(tape.gradient(loss, sources), dense)
+        summed = gradients.add_up(tape.gradient(loss, sources), dense, distinct=self._distinct)
         if self.loss_scale is not None:
             inverse = 1.0 / self.loss_scale.value
             summed = summed.map(lambda g: g * inverse)
-        metrics = step_metrics(scores, terms, pairs.valid, count=count, replicas=self.replicas)
+        return self._outcome(summed, scores, terms, batch.valid, count)
+
+    def _outcome(
+        self,
+        summed: gradients.Gradients,
+        scores: PairScores,
+        terms: LossTerms,
+        valid: tf.Tensor,
+        count: tf.Tensor | None,
+    ) -> _Outcome:
+        metrics = step_metrics(scores, terms, valid, count=count, replicas=self.replicas)
         numbers = tf.concat([metrics, [terms.positive, terms.negative]], 0)
         if self.replicas > 1:
+            context = tf.distribute.get_replica_context()
             numbers = context.all_reduce(tf.distribute.ReduceOp.SUM, numbers)
-        squares = gradients.lengths(summed)
+        squares = gradients.squared_lengths(summed)
         summed = gradients.clip(
-            summed, tf.sqrt(tf.reduce_sum(squares)), options.clip_value, options.clip_norm
+            summed, tf.sqrt(tf.reduce_sum(squares)), self.clip_value, self.clip_norm
         )
-        return _Outcome(summed, squares, numbers[-2:], numbers[:-2])
+        return _Outcome(self._as_keras(summed), squares, numbers[-2:], numbers[:-2])
 
-    def _scores(
-        self, number: tf.Tensor, first: tf.Tensor | int, count: int, *, drops: bool
-    ) -> tuple[PairScores, Pairs]:
-        """Scores of pairs first..first+count-1 of a step's batch, and these pairs."""
-        options = self.options
-        start = number * options.batch_size + tf.cast(first, tf.int64)
-        pairs = self.pairs.draw(self.graph, start, count)
-        key = random.make_key(options.seed, random.Stream.NEGATIVE, number)
-        if options.negative_sharing == "pair":
-            key = random.fold_in(key, tf.range(count) + tf.cast(first, tf.int32))
-        negatives = draw_negatives(self.graph, key, options.negatives)
-        key = random.make_key(options.seed, random.Stream.NEIGHBOR, number)
-        graph = dropout.with_dropout(self.graph, options, number) if drops else self.graph
-        scores = self.model.score_pairs(graph, pairs.nodes, pairs.partners, negatives, key)
-        return scores, pairs
-
-    def _loss(self, scores: PairScores, pairs: Pairs, count: tf.Tensor | None) -> LossTerms:
-        options = self.options
-        if options.loss == "softmax":
-            return softmax_loss(scores, *pairs, temperature=options.temperature, count=count)
-        return pair_loss(
-            scores,
-            pairs.valid,
-            negative_weight=options.negative_weight,
-            temperature=options.temperature,
-            count=count,
-        )
+    def _as_keras(self, summed: gradients.Gradients) -> list[tf.Tensor | tf.IndexedSlices]:
+        """One gradient per weight, that of the global bias last, as rows."""
+        found: list[tf.Tensor | tf.IndexedSlices] = list(summed.dense)
+        bias = self.model.bias
+        if bias is not None:
+            shape = tf.constant(list(bias.variable.shape), tf.int64)
+            slices = tf.IndexedSlices(summed.values, summed.rows, shape)
+            # Optimisers of others know no rows, or treat them in ways of their own.
+            sparse = isinstance(self.optimizer, Adam)
+            found.append(slices if sparse else tf.convert_to_tensor(slices))
+        return found
 
     @tf.autograph.experimental.do_not_convert
-    def _update(self, summed: gradients.Gradients, number: tf.Tensor) -> None:
-        rate = schedules.learning_rate(self.options, number, self.last)
-        self.optimizer.apply(summed.dense, learning_rate=rate, step=number + 1)
-        if self.bias_optimizer is not None:
-            self.bias_optimizer.apply_distinct(
-                summed.rows,
-                summed.values,
-                learning_rate=rate * self.options.bias_learning_rate,
-                step=number + 1,
-            )
+    def _update(self, found: list[tf.Tensor | tf.IndexedSlices], number: tf.Tensor) -> None:
+        if not self._in_scope:
+            # Keras wants gradients of the graph of this branch, not of the one around it.
+            found = [
+                tf.nest.map_structure(tf.identity, gradient, expand_composites=True)
+                for gradient in found
+            ]
+        bias = self.model.bias
+        if bias is not None and bias.store is not None:
+            rows = found[-1]
+            found = found[:-1]
+            bias.store.update(rows.indices, rows.values, self.optimizer, number + 1)
+        if not self._in_scope:
+            self.optimizer.apply(found, self._updated)
+            return
+        with self.strategy.scope():
+            self.optimizer.apply_across(found, self._updated)

@@ -1,5 +1,6 @@
 """TensorBoard events of a run."""
 
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -7,20 +8,22 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from cade_tf.config import (
-    Config,
-    FeatureOptions,
-    ModelOptions,
-    SplitOptions,
-    TrainingOptions,
-)
+from cade_tf.config import Config, FeatureOptions, ModelOptions, SplitOptions, TrainingOptions
 from cade_tf.layers.bi_attention import entropy
+from cade_tf.training import curves
 from cade_tf.training.checkpoints import writing_to
 from cade_tf.training.metrics import rank_me
 from cade_tf.training.step import TrainingStep
 
+EVENTS_FOLDER = "train"
+"""Folder of a run's curves: a run in TensorBoard is called by its folder."""
+
+FINAL_FOLDER = "final"
+"""Folder of final scores, apart from the curves: the HParams table then shows these alone."""
+
 _EXPLAINING = (
     "dataset",
+    "graph",
     *SplitOptions.field_names(),
     *FeatureOptions.field_names(),
     *ModelOptions.field_names(),
@@ -35,32 +38,52 @@ class Summaries:
     """Writes what TensorBoard shows: scalars often, all else seldom, so that it costs little.
 
     Args:
-        folder: Folder of the run.
+        run_dir: Folder of the run; curves go to its folder `train`, final scores to `final`.
 
     Example:
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     summaries = Summaries(Path(folder))
-    ...     summaries.scalars(1, {"train/loss": 0.5})
+    ...     summaries.scalars(1, {"loss": 0.5})
     ...     summaries.close()
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._writer = tf.summary.create_file_writer(str(folder))
+    def __init__(self, run_dir: Path) -> None:
+        self.run_dir = run_dir
+        self.folder = run_dir / EVENTS_FOLDER
+
+    @functools.cached_property
+    def _writer(self) -> Any:
+        """Makes its file at once: only where there is something to write."""
+        return tf.summary.create_file_writer(str(self.folder))
 
     def scalars(self, step: int, values: Mapping[str, float]) -> None:
-        """Writes numbers by their names."""
+        """Writes numbers by the names of their curves; see `curves.CURVES`."""
         with self._writer.as_default(step=step):
             for name, value in values.items():
-                tf.summary.scalar(name, value)
+                _scalar(name, value)
+
+    def start(self, config: Config) -> None:
+        """Writes what stands at the beginning of a run: a guide, the charts, the options."""
+        from tensorboard.plugins.custom_scalar import metadata
+
+        with self._writer.as_default(step=0):
+            tf.summary.text("1_is_this_run_healthy", curves.guide())
+            tf.summary.write(
+                metadata.CONFIG_SUMMARY_TAG,
+                curves.layout().SerializeToString(),
+                metadata=tf.compat.v1.SummaryMetadata.FromString(
+                    metadata.create_summary_metadata().SerializeToString()
+                ),
+            )
+        self.flags(config)
 
     def flags(self, config: Config) -> None:
         """Writes the options as a table of text."""
         rows = "".join(f"| {n} | {getattr(config, n)} |\n" for n in config.field_names())
         with self._writer.as_default(step=0):
-            tf.summary.text("flags", "| flag | value |\n|---|---|\n" + rows)
+            tf.summary.text("2_flags", "| flag | value |\n|---|---|\n" + rows)
 
     def details(self, step: TrainingStep) -> None:
         """Looks into the model: weights, attention, and whether embeddings collapse."""
@@ -68,26 +91,29 @@ class Summaries:
         scores = step.look()
         with self._writer.as_default(step=number):
             _weights(step)
-            tf.summary.scalar("collapse/rank_me", rank_me(scores.dual.nodes.numpy()))
+            _scalar("rank_me", rank_me(scores.dual.nodes.numpy()))
             if step.model.attention is not None:
                 _attention(tf.cast(scores.dual.attention, tf.float32))
 
     def final(self, config: Config, scores: Mapping[str, float], step: int) -> None:
         """Writes options and final scores as one trial of the HParams table.
 
-        Options that say where and how a run is kept are left out: they explain no score.
+        Of the options only the model and those that differ from their defaults are there, without
+        those that say where and how a run is kept: they explain no score. TensorBoard itself makes
+        the columns of what it finds in all runs.
         """
         from tensorboard.plugins.hparams import api
 
-        shown = {name: _plain(getattr(config, name)) for name in _EXPLAINING}
-        with self._writer.as_default(step=step):
-            api.hparams_config(
-                hparams=[api.HParam(name) for name in shown],
-                metrics=[api.Metric(f"score/{n}", display_name=n) for n in scores],
-            )
-            api.hparams(shown)
-            for name, value in scores.items():
-                tf.summary.scalar(f"score/{name}", value)
+        shown = explaining(config)
+        trial = f"{self.run_dir.absolute().parent.name}/{self.run_dir.absolute().name}"
+        folder = self.run_dir / FINAL_FOLDER
+        with writing_to(folder):
+            writer = tf.summary.create_file_writer(str(folder))
+            with writer.as_default(step=step):
+                api.hparams(shown, trial_id=trial)
+                for name, value in scores.items():
+                    tf.summary.scalar(f"score/{name}", value, description=_score(name))
+            writer.close()
 
     def flush(self) -> None:
         """Makes everything visible to readers.
@@ -95,13 +121,34 @@ class Summaries:
         Raises:
             OSError: The disk is full.
         """
-        with writing_to(self.folder):
-            self._writer.flush()
+        if "_writer" in self.__dict__:
+            with writing_to(self.folder):
+                self._writer.flush()
 
     def close(self) -> None:
         """Ends the file."""
-        with writing_to(self.folder):
-            self._writer.close()
+        if "_writer" in self.__dict__:
+            with writing_to(self.folder):
+                self._writer.close()
+
+
+def explaining(config: Config) -> dict[str, bool | float | int | str]:
+    """The model, and the options that differ from their defaults and may explain a score."""
+    return {
+        name: _plain(getattr(config, name))
+        for name in _EXPLAINING
+        if name == "model" or getattr(config, name) != config.default(name)
+    }
+
+
+def _score(name: str) -> str:
+    if name == "mrr":
+        return "Mean reciprocal rank of a node's partner in the last steps of training."
+    return f"{name} of a classifier on the final embeddings, on nodes that training did not see."
+
+
+def _scalar(name: str, value: Any) -> None:
+    tf.summary.scalar(curves.tag(name), value, description=curves.description(name))
 
 
 def _plain(value: Any) -> bool | float | int | str:
@@ -116,22 +163,35 @@ def _weights(step: TrainingStep) -> None:
         values = tf.convert_to_tensor(weight)
         squares += float(tf.reduce_sum(tf.square(values)))
         # Without the model's name, which counts the models of a process, runs compare.
-        tf.summary.histogram("weights/" + weight.path.split("/", 1)[-1], values)
-    tf.summary.scalar("norm/weights", squares**0.5)
+        name = weight.path.split("/", 1)[-1]
+        tf.summary.histogram(f"weights/{name}", values, description=f"Values of {name}.")
+    _scalar("weights_norm", squares**0.5)
     # A bias that lies elsewhere would have to be read whole.
     if step.model.bias is not None and step.model.bias.store is None:
         table = tf.convert_to_tensor(step.model.bias.table)
         lengths = tf.norm(table, axis=1)
-        tf.summary.scalar("norm/global_bias", tf.norm(lengths))
-        tf.summary.histogram("weights/global_bias_row_norms", lengths)
+        _scalar("global_bias_norm", tf.norm(lengths))
+        tf.summary.histogram(
+            "weights/global_bias_row_norms",
+            lengths,
+            description="Length of each known node's row of the global bias.",
+        )
 
 
 def _attention(attention: tf.Tensor) -> None:
     """The K x K matrices of a batch: their entries, their mean, how sharp they are."""
-    tf.summary.scalar("attention/entropy", tf.reduce_mean(entropy(attention)))
-    tf.summary.histogram("attention/weights", attention)
+    _scalar("attention_entropy", tf.reduce_mean(entropy(attention)))
+    tf.summary.histogram(
+        "attention/weights",
+        attention,
+        description="All entries of the attention matrices of some pairs.",
+    )
     mean = tf.reduce_mean(attention, axis=0).numpy()
-    tf.summary.image("attention/mean", _picture(mean)[None])
+    tf.summary.image(
+        "attention/mean",
+        _picture(mean)[None],
+        description="Mean K x K attention of some pairs; bright is high.",
+    )
 
 
 def _picture(matrix: np.ndarray) -> np.ndarray:

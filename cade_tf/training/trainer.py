@@ -1,100 +1,171 @@
-"""From a graph and options to a trained encoder."""
+"""From a graph and options to a trained model."""
 
 import dataclasses
 import logging
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
-from cade_tf.config import Config
+from cade_tf.config import Config, DataOptions, SplitOptions
 from cade_tf.errors import InputError
-from cade_tf.graph.features import FeatureTransform, node_features
+from cade_tf.graph import description
+from cade_tf.graph.features import FeatureTransform
 from cade_tf.graph.graph import Graph
-from cade_tf.inference.encoder import Encoder, fit_transform
+from cade_tf.losses import PairLoss, SoftmaxLoss
+from cade_tf.losses.affinity_loss import AffinityLoss
+from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.models.factory import make_model
-from cade_tf.sampling.graph_tables import make_graph_tables
-from cade_tf.training import devices, run_folder
+from cade_tf.notebooks import html_table
+from cade_tf.optimizers import Adam
+from cade_tf.presets.recommended import decided
+from cade_tf.progress import Shown
+from cade_tf.sampling.batch import PairSampler
+from cade_tf.sampling.graph_tables import GraphTables
+from cade_tf.training import devices, run_folder, run_lock, schedules
+from cade_tf.training.held_out_pairs import PAIRS, PAIRS_EVERY, SMALLEST_GAIN, with_pairs
 from cade_tf.training.initialization import start_as_smoothing
 from cade_tf.training.loop import Loop, Validate
 from cade_tf.training.metrics import collapse_warning
 from cade_tf.training.step import TrainingStep
 
 _log = logging.getLogger(__name__)
+_OF_COMMANDS = (
+    *DataOptions.field_names(),
+    *SplitOptions.field_names(),
+    "cluster",
+    "memory_map",
+    "fresh",
+    "compare",
+    "verbosity",
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Trained:
-    """What a training run leaves behind.
+    """What a training run leaves.
 
     Args:
-        encoder: The trained encoder.
+        model: The trained model.
         config: Options of the run.
         metrics: Means of the last steps.
         steps: Steps done, those before a run was resumed included.
         seconds: Time of those steps, without preparation.
         warning: What is wrong with the run, if it collapsed.
-        best_step: Step whose weights the encoder has, where validation chose one.
+        best_step: Step whose weights the model has, where validation chose one.
+        history: Metrics by step, a list for each name and one of the steps, NaN where a step has
+            no number of that name; of a run that was resumed, those of its earlier processes too.
 
     Example:
 
     >>> graph = Graph.from_edges([[0, 1], [1, 2], [2, 0]], features=np.eye(3))
     >>> trained = train(graph, Config(dim=8, fanouts=(2, 2), steps=0), progress=False)
-    >>> trained.steps, trained.encoder.model.dim
+    >>> trained.steps, trained.model.dim
     (0, 8)
     """
 
-    encoder: Encoder
+    model: DualEncoder
     config: Config
     metrics: dict[str, float]
     steps: int
     seconds: float
     warning: str | None
     best_step: int | None = None
+    history: dict[str, list[float]] = dataclasses.field(default_factory=dict)
 
     def embed(
         self,
         graph: Graph,
         *,
+        nodes: Sequence[object] | np.ndarray | None = None,
         walks: int | None = None,
         seed: int | None = None,
-        progress: bool = True,
+        progress: Shown = True,
     ) -> np.ndarray:
-        """Algorithm 1 with the run's own options; see `Encoder.embed`."""
-        return self.encoder.embed(
+        """Algorithm 1 with the run's own options; see `DualEncoder.embed`."""
+        return self.model.embed(
             graph,
+            nodes=nodes,
             walks=self.config.embed_walks if walks is None else walks,
             seed=self.config.seed if seed is None else seed,
             batch_size=self.config.embed_batch_size,
             progress=progress,
         )
 
+    def plot(self) -> Any:
+        """The curves of the run: loss, ranks, affinities and collapse by step.
+
+        Returns:
+            A matplotlib figure, which a notebook shows and `savefig` writes.
+
+        Raises:
+            InputError: matplotlib is not installed, or there was no step.
+
+        Example:
+
+        >>> graph = Graph.from_edges([[0, 1], [1, 2], [2, 0]], features=np.eye(3))
+        >>> config = Config(dim=8, fanouts=(2, 2), steps=20, batch_size=4)
+        >>> figure = train(graph, config, progress=False).plot()
+        """
+        from cade_tf.evaluation.training_picture import draw_history
+
+        return draw_history(self.history, f"{self.config.model}, {self.steps} steps")
+
+    def __repr__(self) -> str:
+        parts = [f"{type(self.model).__name__}", f"steps={self.steps}"]
+        parts += [f"{n}={self.metrics[n]:.3f}" for n in ("loss", "mrr") if n in self.metrics]
+        parts.append(f"seconds={self.seconds:.1f}")
+        if self.warning:
+            parts.append("collapsed")
+        return f"Trained({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        rows: dict[str, object] = {
+            "model": type(self.model).__name__,
+            "steps": f"{self.steps:,}",
+            "seconds": f"{self.seconds:.1f}",
+            **{name: f"{value:.4f}" for name, value in self.metrics.items()},
+        }
+        if self.best_step is not None:
+            rows["best step"] = f"{self.best_step:,}"
+        if self.warning:
+            rows["warning"] = self.warning
+        return html_table("Trained", rows)
+
 
 def train(
     graph: Graph,
-    config: Config,
+    config: Config | None = None,
     *,
     run_dir: str | Path | None = None,
-    progress: bool = True,
+    progress: Shown = True,
     validate: Validate | None = None,
     transform: FeatureTransform | None = None,
+    **options: Any,
 ) -> Trained:
-    """Trains an encoder on a graph, unsupervised.
+    """Trains a model on a graph, unsupervised.
 
     Args:
         graph: The training graph: the nodes and edges that training may see.
-        config: Options.
+        config: All options, exactly as they are.
         run_dir: Where checkpoints and TensorBoard events go; a run found there is continued.
-            None keeps nothing.
+            None takes that of `config`, which by default keeps nothing.
         progress: Whether to show progress.
-        validate: Scores an encoder after some step, by name; higher is better. Called every
+        validate: Scores a model after some step, by name; higher is better. Called every
             `config.validate_every` steps, for TensorBoard and for `config.stop_on`.
         transform: Scaling of the features, where it was learnt from this graph before.
+        **options: Instead of `config`, some options of `Config` by name; the recommended preset
+            decides the others by what it reads of the graph.
 
     Returns:
-        The trained encoder and what there is to say about the run.
+        The trained model and what there is to say about the run.
 
     Raises:
-        InputError: The graph has no edge to learn from, or the folder holds another run.
+        InputError: The graph has no edge to learn from, the folder holds another run, or both
+            `config` and options are given.
         RunStopped: A signal asked for an end; the state is saved.
         FloatingPointError: A number was not finite; the state before it is saved.
 
@@ -104,48 +175,184 @@ def train(
     >>> config = Config(model="cade_ma", k=2, dim=8, fanouts=(2, 2), steps=2, batch_size=4)
     >>> train(graph, config, progress=False).embed(graph, progress=False).shape
     (3, 8)
+    >>> train(graph, dim=8, steps=2, batch_size=4, progress=False).config.loss
+    'softmax'
     """
-    if not graph.num_edges and (config.steps or config.epochs):
-        raise InputError("graph", "at least one edge between training nodes", "none", "Add edges.")
+    if config is None:
+        config = Config.from_given(**options)
+    elif options:
+        raise InputError(
+            "options",
+            "a Config or options by name",
+            f"a Config and {', '.join(options)}",
+            "Put them into the Config.",
+        )
+    _refuse_unused(config)
+    return train_graph(
+        graph,
+        config,
+        run_dir=config.run_dir if run_dir is None else run_dir,
+        progress=progress,
+        validate=validate,
+        transform=transform,
+    )
+
+
+def _refuse_unused(config: Config) -> None:
+    """Options that say what a command reads and writes would be ignored here, which is worse."""
+    for name in _OF_COMMANDS:
+        if getattr(config, name) != Config.default(name):
+            raise InputError(
+                name,
+                f"{Config.default(name)!r} in Python, where it is for commands",
+                repr(getattr(config, name)),
+                "Pass the training graph itself, and leave this out.",
+            )
+
+
+def train_graph(
+    graph: Graph,
+    config: Config,
+    *,
+    run_dir: str | Path | None = None,
+    progress: Shown = True,
+    validate: Validate | None = None,
+    transform: FeatureTransform | None = None,
+) -> Trained:
+    """As `train`, with the options of a command, of which some are not about training."""
+    config = decided(graph, config)
+    require_edges(graph, config.steps or config.epochs)
     strategy = devices.make_strategy(config)
     folder = None if run_dir is None else Path(run_dir)
-    if folder is not None and devices.is_chief(strategy):
-        run_folder.prepare(folder, config, run_folder.fingerprint_of(graph))
-    transform = transform or fit_transform(graph, config, config.seed)
-    features = transform.apply(node_features(graph))
-    tables = make_graph_tables(graph, features)
+    writes = folder is not None and devices.is_chief(strategy)
+    with run_lock.hold(folder or ".", needed=writes):
+        if folder is not None and writes:
+            run_folder.prepare(folder, config, run_folder.fingerprint_of(graph))
+        return _train(graph, config, strategy, folder, progress, validate, transform)
+
+
+def _train(
+    graph: Graph,
+    config: Config,
+    strategy: tf.distribute.Strategy,
+    folder: Path | None,
+    progress: Shown,
+    validate: Validate | None,
+    transform: FeatureTransform | None,
+) -> Trained:
+    for note in description.warnings(graph):
+        _log.warning("%s", note)
     with strategy.scope():
-        model = make_model(
-            config,
-            feature_width=features.shape[1],
-            num_known=graph.num_nodes,
-            seed=config.seed,
-            dtype=devices.POLICIES[config.precision],
-        )
+        model = make_model(config)
+        model.adapt(graph, transform=transform)
+        _warn_of_scaling(model, graph)
         if config.initialization == "smoothing":
             start_as_smoothing(
-                model, graph, features, self_weights=config.self_weights, seed=config.seed
+                model,
+                graph,
+                model.prepared().features(graph),
+                self_weights=config.self_weights,
+                seed=config.seed,
             )
-        step = TrainingStep(model, tables, config)
-    encoder = Encoder(
-        model=model,
-        transform=transform,
-        known_ids=graph.ids,
-        walk_length=config.walk_length,
-        feature_names=graph.feature_names,
-        structural=not graph.num_features,
+        model.trained_on = graph
+        step, last = make_step(model, model.tables(graph), config)
+    on_pairs = config.stop_on == PAIRS
+    loop = Loop(
+        step,
+        last,
+        config.replace(validate_every=config.validate_every or PAIRS_EVERY) if on_pairs else config,
+        run_dir=folder,
+        validate=with_pairs(graph, config, validate) if on_pairs else validate,
+        progress=progress,
+        smallest_gain=SMALLEST_GAIN if on_pairs else 0.0,
+        validates_start=on_pairs,
     )
-    loop = Loop(step, encoder, config, run_dir=folder, validate=validate, progress=progress)
     end = loop.run()
-    warning = collapse_warning(end.metrics) if end.metrics else None
-    if warning:
-        _log.warning("The run has collapsed: %s.", warning)
+    collapse = collapse_warning(end.metrics) if end.metrics else None
+    if collapse:
+        _log.warning("The run has collapsed: %s.", collapse)
     return Trained(
-        encoder=encoder,
+        model=model,
         config=config,
         metrics=end.metrics,
         steps=end.steps,
         seconds=end.seconds,
-        warning=warning,
+        warning=collapse,
         best_step=end.best_step,
+        history=end.history,
     )
+
+
+def _warn_of_scaling(model: DualEncoder, graph: Graph) -> None:
+    """Says where features told nodes apart before scaling and no longer do."""
+    if graph.features is None or description.same_features(graph.features):
+        return
+    some = model.prepared().transform.apply(graph.features[:1000])
+    # Of most graphs a few nodes say enough.
+    if description.same_features(some) and description.same_features(
+        model.prepared().features(graph)
+    ):
+        _log.warning(
+            "The scaling %s makes the features of all nodes equal; choose another "
+            "--feature_scaling.",
+            model.feature_options.feature_scaling,
+        )
+
+
+def require_edges(graph: Graph, steps: int) -> None:
+    """Refuses to train on a graph without edges.
+
+    Raises:
+        InputError: There is nothing to learn from, and there are steps to do.
+    """
+    if steps and not graph.num_edges:
+        raise InputError("graph", "at least one edge between training nodes", "none", "Add edges.")
+
+
+def make_step(model: DualEncoder, tables: GraphTables, config: Config) -> tuple[TrainingStep, int]:
+    """The inner loop that some options describe, and how many steps they ask for.
+
+    Args:
+        model: The model, built.
+        tables: Tables of the training graph.
+        config: Options.
+
+    Raises:
+        InputError: The graph has no edge to learn from.
+    """
+    sampler = PairSampler(
+        graph=tables,
+        shape=model.tree_shape,
+        batch_size=config.batch_size,
+        walks_per_node=config.walks_per_node,
+        walk_length=config.walk_length,
+        shuffled=config.pair_order == "shuffled",
+        negatives=config.negatives,
+        negatives_per_pair=config.negative_sharing == "pair",
+        feature_dropout=config.feature_dropout,
+        bias_dropout=config.bias_dropout,
+        seed=config.seed,
+    )
+    last = schedules.total_steps(config, sampler.pairs_per_pass)
+    optimizer = Adam(
+        schedules.learning_rate(config, last),
+        weight_decay=config.weight_decay,
+        row_learning_rate=config.bias_learning_rate,
+        row_weight_decay=config.bias_weight_decay,
+    )
+    step = TrainingStep(
+        model,
+        sampler,
+        make_loss(config),
+        optimizer,
+        clip_value=config.clip_value,
+        clip_norm=config.clip_norm,
+    )
+    return step, last
+
+
+def make_loss(config: Config) -> AffinityLoss:
+    """The loss that some options describe."""
+    if config.loss == "softmax":
+        return SoftmaxLoss(temperature=config.temperature)
+    return PairLoss(config.negative_weight, temperature=config.temperature)

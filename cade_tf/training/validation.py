@@ -5,13 +5,13 @@ import tensorflow as tf
 
 from cade_tf.config import TrainingOptions
 from cade_tf.graph.graph import Graph
-from cade_tf.inference.encoder import Encoder
+from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.sampling import random
+from cade_tf.sampling.batch import make_batch
 from cade_tf.sampling.graph_tables import GraphTables
 from cade_tf.sampling.negatives import draw_negatives
 from cade_tf.sampling.walks import walk
-from cade_tf.training.loss import masked_mean
-from cade_tf.training.metrics import reciprocal_ranks
+from cade_tf.training.metrics import masked_mean, reciprocal_ranks
 
 WALKS = 256
 
@@ -33,8 +33,8 @@ class HeldOutRank:
     >>> from cade_tf.training.trainer import train
     >>> graph = Graph.from_edges([[0, 1], [1, 2], [2, 0], [2, 3]], features=np.eye(4))
     >>> config = Config(model="graphsage", dim=4, fanouts=(2,), steps=0)
-    >>> encoder = train(graph.subgraph(np.arange(3)), config, progress=False).encoder
-    >>> 0 < HeldOutRank(graph, np.array([3]), config)(encoder) <= 1
+    >>> model = train(graph.subgraph(np.arange(3)), config, progress=False).model
+    >>> 0 < HeldOutRank(graph, np.array([3]), config)(model) <= 1
     True
     """
 
@@ -46,12 +46,12 @@ class HeldOutRank:
         self.options = options
         self._tables: GraphTables | None = None
 
-    def __call__(self, encoder: Encoder) -> float:
-        """Scores an encoder; 0 where no held-out node has a neighbour."""
+    def __call__(self, model: DualEncoder) -> float:
+        """Scores a model; 0 where no held-out node has a neighbour."""
         if not len(self.starts):
             return 0.0
         if self._tables is None:
-            self._tables = encoder.tables(self.graph)
+            self._tables = model.tables(self.graph)
         options, tables = self.options, self._tables
         starts = tf.constant(self.starts, tf.int64)
         keys = random.make_key(options.seed, random.Stream.EMBEDDING_WALK)
@@ -62,5 +62,7 @@ class HeldOutRank:
             tables, random.make_key(options.seed, random.Stream.NEGATIVE), options.negatives
         )
         draw = random.make_key(options.seed, random.Stream.EMBEDDING_NEIGHBOR)
-        scores = encoder.model.score_pairs(tables, nodes, partners, negatives, draw)
-        return float(masked_mean(reciprocal_ranks(scores), nodes != partners))
+        batch = make_batch(
+            tables, nodes, partners, nodes != partners, negatives, model.tree_shape, draw
+        )
+        return float(masked_mean(reciprocal_ranks(model.score_pairs(batch)), batch.valid))

@@ -14,8 +14,8 @@ from tests.training.small_run import small_config, small_graph
 
 
 def made(name, **options):
-    model = MODEL_CLASSES[name](feature_width=7, num_known=9, dim=4, fanouts=(3, 2), k=2, **options)
-    model.build()
+    model = MODEL_CLASSES[name](dim=4, fanouts=(3, 2), k=2, **options)
+    model.build_for(feature_width=7, num_known=9)
     return model
 
 
@@ -86,9 +86,9 @@ def test_the_sizes_are_those_of_the_batch():
     graph = small_graph()
     step = make_step(graph, small_config(model="cade_ms", k=2, batch_size=8))
     sizes = arithmetic.batch_sizes(step)
-    pairs = step.pairs.draw(step.graph, 0, 8)
+    pairs = step.sampler.stream.draw(step.sampler.graph, 0, 8)
     positives = len({*pairs.nodes.numpy(), *pairs.partners.numpy()})
-    assert 2 * positives <= sizes.levels[0] <= 2 * positives + step.options.negatives
+    assert 2 * positives <= sizes.levels[0] <= 2 * positives + step.sampler.negatives
     assert sizes.levels[0] < sizes.levels[1] <= 2 * graph.num_nodes
     assert sizes.nodes <= sizes.rows <= graph.num_nodes
 

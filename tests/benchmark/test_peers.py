@@ -37,8 +37,8 @@ def options(tmp_path, script, **changes):
 def ours(calls, speed):
     def run(job, options):
         calls.append(job.task)
-        beside = Measurement(f"peer/{job.task}/beside", "steps/s", (1.0,))
-        return [Measurement(f"peer/{job.task}/ours", "steps/s", (speed,)), beside]
+        other = Measurement(f"peer/{job.task}/other", "steps/s", (1.0,))
+        return [Measurement(f"peer/{job.task}/ours", "steps/s", (speed,)), other]
 
     return run
 
@@ -54,7 +54,7 @@ def test_rounds_alternate_and_give_ratios(tmp_path):
     found = {one.name: one for one in joined(list(peers.compare(made, "train", ours([], 10.0))))}
     assert found["peer/train/fake 1.0"].values == (4.0, 4.0)
     assert found["peer/train/ours_over_peer"].values == (2.5, 2.5)
-    assert found["peer/training.as_peer/beside"].values == (1.0, 1.0)
+    assert found["peer/training.as_peer/other"].values == (1.0, 1.0)
 
 
 def test_the_peer_gets_the_sizes_of_the_work_and_its_own_path(tmp_path):
@@ -90,5 +90,5 @@ def test_a_python_that_does_not_exist_is_told(tmp_path):
 
 
 def test_a_peer_needs_its_python_and_its_data():
-    with pytest.raises(InputError, match="peer_python: expected a path beside --peer"):
+    with pytest.raises(InputError, match="peer_python: expected a path with --peer"):
         BenchOptions(peer="script.py")

@@ -1,19 +1,18 @@
 """Every case measures what the targets bound; one that fails does not stop the others."""
 
 import importlib
+import json
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from cade_tf import bench
 from cade_tf.benchmark import peers, processes, suite, workloads
 from cade_tf.benchmark.measure import Measurement
 from cade_tf.benchmark.options import BenchOptions
 from cade_tf.benchmark.processes import Job, JobFailed, run_job
 from cade_tf.benchmark.targets import targets
-from cade_tf.cli import app
-from cade_tf.config import Config
+from cade_tf.cli import app, bench
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
 
@@ -21,7 +20,7 @@ QUICK = BenchOptions(quick=True).sized().replace(repeats=1)
 
 
 def run_here(job, options):
-    """A job in this process, which is faster than starting TensorFlow anew."""
+    """A job in this process, which is faster than starting TensorFlow again."""
     module, function = job.task.rsplit(".", 1)
     task = getattr(importlib.import_module(f"cade_tf.benchmark.{module}"), function)
     found = list(task(options, **job.arguments))
@@ -35,14 +34,10 @@ def here(monkeypatch):
     monkeypatch.setattr(suite, "run_job", run_here)
 
 
-def start():
-    return Config(dim=4, k=2, fanouts=(2, 2), batch_size=8)
-
-
 def part(title, **changes):
     """A part of the suite by its title; one layer, which compiles fast."""
     options = QUICK.replace(**{"fanouts": (2,), **changes})
-    (found,) = [one for one in suite.parts_of(options, start()) if one.title == title]
+    (found,) = [one for one in suite.parts_of(options) if one.title == title]
     return found
 
 
@@ -61,7 +56,6 @@ def test_a_part_measures_what_the_targets_bound(title, bounded, here):
     found = part(title).work()
     names = {target.measurement: target.unit for target in targets(QUICK.k)}
     assert len([one for one in found if names.get(one.name) == one.unit]) == bounded
-    assert all(min(one.values) > 0 for one in found)
 
 
 def test_embedding_is_measured_sampled_and_full(here, monkeypatch):
@@ -82,7 +76,7 @@ def test_ours_is_measured_as_the_peer_measures_itself():
 
 
 def test_every_model_is_measured_with_every_aggregator():
-    parts = list(suite.parts_of(QUICK.replace(cases=("aggregators",)), start()))
+    parts = list(suite.parts_of(QUICK.replace(cases=("aggregators",))))
     assert len({part.title for part in parts}) == len(parts) == 2 * 4
 
 
@@ -107,7 +101,7 @@ def test_sparse_features_have_no_share_of_dense_products(here, tmp_path):
 
 
 def test_without_a_peer_there_is_nothing_to_compare():
-    assert not [p for p in suite.parts_of(QUICK, start()) if p.title.startswith("peer")]
+    assert not [p for p in suite.parts_of(QUICK) if p.title.startswith("peer")]
 
 
 def test_a_part_that_fails_does_not_stop_the_others(monkeypatch):
@@ -119,18 +113,27 @@ def test_a_part_that_fails_does_not_stop_the_others(monkeypatch):
         return [Measurement(job.task, "s", (1.0,))]
 
     monkeypatch.setattr(suite, "run_job", fails_once)
-    results = suite.run(QUICK.replace(cases=("memory",)), start(), kept.append)
+    results = suite.run(QUICK.replace(cases=("memory",)), kept.append)
     assert results.failures == {"memory cade_ms 2": "out of memory"}
     assert results.measurements == [Measurement("training.memory", "s", (1.0,) * 3)]
     assert len(kept) == 4
 
 
-def test_a_job_runs_in_a_process_of_its_own_and_is_timed():
-    job = Job("workloads.load", timed_as="process", most_repeats=2)
-    files, process = run_job(job, QUICK.replace(repeats=4))
-    assert files.name == "load/digits/files"
+def test_a_job_runs_in_a_process_of_its_own(monkeypatch):
+    # What is patched here is not patched there.
+    monkeypatch.setattr(workloads, "load", None)
+    (files,) = run_job(Job("workloads.load", most_repeats=2), QUICK.replace(repeats=4))
+    assert (files.name, files.unit) == ("load/digits/files", "s")
     assert len(files.values) == 2
-    assert process.median > sum(files.values)
+
+
+def test_a_job_is_timed_from_the_start_of_its_process_to_the_end_of_its_work(monkeypatch):
+    one = Measurement("a", "s", (1.0,))
+    lines = [json.dumps(one.record()), json.dumps({"finished": 107.5})]
+    monkeypatch.setattr(processes, "output_lines", lambda *_, **__: lines)
+    monkeypatch.setattr(processes.time, "time", lambda: 100.0)
+    found = run_job(Job("workloads.load", timed_as="process"), QUICK)
+    assert found == [one, Measurement("process", "s", (7.5,))]
 
 
 def test_a_job_that_fails_says_why():
@@ -142,7 +145,7 @@ def test_a_job_that_fails_says_why():
 def test_the_command_writes_the_report(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(suite, "run_job", run_here)
     flags = ["--quick", "--cases=walks,loading", f"--output={tmp_path}"]
-    assert app.run_command("bench", flags) == 0
+    assert app.main(["bench", *flags]) == 0
     assert "| digits | " in (tmp_path / "report.md").read_text()
     assert str(tmp_path) not in (tmp_path / "results.jsonl").read_text()
     assert f"Report: {tmp_path / 'report.md'}" in capsys.readouterr().out
@@ -154,7 +157,7 @@ def test_the_command_fails_where_a_part_failed(tmp_path, monkeypatch, capsys):
 
     monkeypatch.setattr(suite, "run_job", fails)
     flags = ["--quick", "--cases=walks", f"--output={tmp_path}"]
-    assert app.run_command("bench", flags) == 1
+    assert app.main(["bench", *flags]) == 1
     assert "out of memory" in capsys.readouterr().out
 
 

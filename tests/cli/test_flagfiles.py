@@ -15,7 +15,7 @@ FLAGFILES = sorted((ROOT / "flags").rglob("*.flags"))
 
 def complaint_of(command, path):
     """What the command has to say against a flagfile; nothing where it fits."""
-    options = importlib.import_module(f"cade_tf.{command}").OPTIONS
+    options = importlib.import_module(f"cade_tf.cli.{command}").OPTIONS
     try:
         _, words = flags.parse(options, [f"--flagfile={path}"])
     except InputError as error:

@@ -13,8 +13,11 @@ def parse(*arguments):
     return flags.parse(Config, arguments)
 
 
-def test_no_flags_give_the_defaults():
-    assert parse() == (Config(), [])
+def test_no_flags_give_the_defaults_and_leave_the_rest_to_the_recommended_preset():
+    config, words = parse()
+    assert (config.replace(preset=None), words) == (Config(), [])
+    assert (config.preset, config.given) == ("recommended", frozenset())
+    assert parse("--preset=none") == (Config(), [])
 
 
 def test_flags_and_words_may_be_mixed():
@@ -75,6 +78,14 @@ def test_a_bad_value_names_its_flag_and_what_would_fit(flag, argument, expected)
     assert expected in caught.value.expected
 
 
+def test_steps_and_epochs_are_not_given_together_even_where_one_is_the_default():
+    for steps in (10, Config.steps):
+        with pytest.raises(InputError, match="either epochs or steps, received both"):
+            parse("--epochs=2", f"--steps={steps}")
+    assert parse("--epochs=2", "--preset=none")[0] == Config(epochs=2)
+    assert parse("--epochs=0", "--steps=10", "--preset=none")[0] == Config(steps=10)
+
+
 def test_a_flagfile_is_read_where_it_stands(tmp_path):
     path = tmp_path / "run.flags"
     path.write_text("# a comment\n--dim=8\n\n--k=3\n")
@@ -98,7 +109,7 @@ def test_a_flagfile_that_cannot_be_read_is_named(tmp_path):
         assert caught.value.argument == "flagfile"
 
 
-# The file is written anew by every example, so the folder may be shared between them.
+# The file is written again by every example, so the folder may be shared between them.
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(config=configs())
 def test_a_configuration_survives_its_own_flagfile(tmp_path, config):

@@ -1,3 +1,4 @@
+import io
 import logging
 import subprocess
 import sys
@@ -30,6 +31,14 @@ def test_a_second_call_replaces_the_first(capsys):
     logs.configure("info")
     logging.getLogger("cade_tf").info("once")
     assert capsys.readouterr().err == "cade: once\n"
+
+
+def test_messages_follow_standard_error_wherever_it_goes(monkeypatch):
+    logs.configure("info")
+    above_the_bar = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", above_the_bar)
+    logging.getLogger("cade_tf").info("told")
+    assert above_the_bar.getvalue() == "cade: told\n"
 
 
 def test_tensorflow_is_silent_unless_asked():

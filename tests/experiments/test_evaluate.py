@@ -50,8 +50,8 @@ def test_a_run_is_scored_on_its_own_split(tmp_path, capsys):
     ("arguments", "complaint"),
     [
         ([], "run_dir and embeddings"),
-        (["--embeddings=nowhere.npy"], "nowhere.npy: expected an npy file"),
-        (["--run_dir=nowhere"], "config.json"),
+        (["--embeddings=nowhere.npy"], "received nowhere.npy"),
+        (["--run_dir=nowhere"], "the folder of a trained run"),
         (["--embeddings=x.npy", "--run_dir=y"], "one of the two"),
     ],
 )

@@ -6,124 +6,168 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cade_tf import reproduce
 from cade_tf.cli import app
 from cade_tf.config import Config
 from cade_tf.errors import InputError
-from cade_tf.experiments import cells, paper, readme, report, runner, tables
+from cade_tf.experiments import cells, data_table, declarations, paper, report, runner, summary
 from cade_tf.experiments.statistics import paired_test
+from cade_tf.presets.paper import options as paper_options
 
-ROOT = Path(__file__).resolve().parents[2]
-UNTRAINED = ("raw_features", "smoothed_pca")
+BASELINES = ("raw_features", "smoothed_pca")
 
 
 def settings(tmp_path, **changes):
-    values = {"methods": UNTRAINED, "splits": 2, "quick": True} | changes
-    return runner.Settings(recipe=lambda *_: Config(), cache_dir=tmp_path / "cells", **values)
+    values = {"methods": BASELINES, "splits": 2, "quick": True} | changes
+    return runner.Settings(cache_dir=tmp_path / "cells", **values)
+
+
+def entry_of(name, row, column, preset):
+    entries = declarations.experiment_of(name).entries
+    (entry,) = (e for e in entries if (e.row, e.column, e.preset) == (row, column, preset))
+    return entry
+
+
+def run_entries(results):
+    return [entry for entry in results["entries"] if "scores" in entry]
 
 
 def test_every_experiment_names_known_methods_and_data():
-    for name in tables.EXPERIMENTS:
-        experiment = tables.experiment_of(name)
+    for name in declarations.EXPERIMENTS:
+        experiment = declarations.experiment_of(name)
         assert any(entry.quick for entry in experiment.entries)
-        places = [(entry.row, entry.column) for entry in experiment.entries]
+        places = [(entry.preset, entry.row, entry.column) for entry in experiment.entries]
         assert len(places) == len(set(places))
         for entry in experiment.entries:
             Config(**entry.changes)
 
 
 def test_the_papers_numbers_stand_where_they_belong():
-    def printed(name, row, column):
-        entries = tables.experiment_of(name).entries
-        (entry,) = (e for e in entries if (e.row, e.column) == (row, column))
-        return dict(entry.paper)
+    def printed(*place):
+        return dict(entry_of(*place).paper)
 
-    assert printed("table1", "CADE-MA", "BlogCatalog 50 %") == {"micro_f1": 79.04}
-    assert printed("table1", "Smoothed PCA", "Pubmed 10 %") == {}
-    assert printed("table2", "GraphSAGE-LSTM", "BlogCatalog 30 %") == {}
-    assert printed("table2", "CADE-MS-pool", "PPI") == {"micro_f1": 56.66}
-    assert printed("table2", "Graph2Gauss", "Reddit") == {"micro_f1": 72.48}
-    assert printed("table3", "GraphSAGE", "Pubmed 40 %") == {"auc": 81.07, "ap": 77.47}
-    assert printed("sampling", "CADE-gb", "subPPI 225") == {"micro_f1": 55.58}
+    ppi, reddit = "PPI (reconstructed labels)", "Reddit"
+    assert printed("table1", "CADE-MA", "BlogCatalog 50 %", "paper") == {"micro_f1": 79.04}
+    assert printed("table1", "CADE-MA", "BlogCatalog 50 %", "recommended") == {"micro_f1": 79.04}
+    assert printed("table1", "Smoothed PCA", "Pubmed 10 %", None) == {}
+    assert printed("table2", "GraphSAGE-LSTM", "BlogCatalog 30 %", "paper") == {}
+    assert printed("table2", "CADE-MS-pool", ppi, "paper") == {"micro_f1": 56.66}
+    assert printed("table2", "Graph2Gauss", reddit, None) == {"micro_f1": 72.48}
+    assert printed("table3", "GraphSAGE", "Pubmed 40 %", "paper") == {"auc": 81.07, "ap": 77.47}
+    column = "subPPI (reconstructed labels) 225"
+    assert printed("sampling", "CADE-gb", column, "paper") == {"micro_f1": 55.58}
     assert paper.table1("pubmed", "cade_ms", 0.3) == {"micro_f1": 83.40}
 
 
+def test_an_experiment_changes_its_subject_and_its_budget_and_nothing_else():
+    subjects = {
+        "table1": set(),
+        "table2": {"aggregator"},
+        "table3": set(),
+        "sampling": {"fanouts", "k"},
+        "dimensions": {"dim"},
+        "k": {"k", "fanouts", "global_bias"},
+        "digits": set(),
+    }
+    assert set(subjects) == set(declarations.EXPERIMENTS)
+    for name, subject in subjects.items():
+        for entry in declarations.experiment_of(name).entries:
+            budget = {"steps", "epochs"} if entry.preset == "paper" else set()
+            assert set(entry.changes) <= subject | budget
+
+
+def test_table_2_has_one_k_and_its_mean_rows_are_the_cells_of_table_1(tmp_path):
+    chosen = settings(tmp_path, quick=False)
+    first = entry_of("table1", "CADE-MS", "Pubmed 30 %", "paper")
+    second = entry_of("table2", "CADE-MS-mean", "Pubmed 30 %", "paper")
+    keys = {runner.cell_of(entry, 0, chosen).key() for entry in (first, second)}
+    assert len(keys) == 1
+    ks = {
+        runner.cell_of(entry, 0, chosen).config.k
+        for entry in declarations.experiment_of("table2").entries
+        if entry.preset == "paper"
+    }
+    assert ks == {10}
+
+
+def test_the_column_of_the_full_pass_is_the_preset_itself(tmp_path):
+    entry = entry_of("table1", "CADE-MA", "Pubmed 30 %", "paper")
+    cell = runner.cell_of(entry, 0, settings(tmp_path, quick=False))
+    expected = Config(**paper_options("cade_ma"))
+    assert cell.settings() == {name: getattr(expected, name) for name in cell.settings()}
+
+
 def test_an_experiment_resumes_from_its_cells(tmp_path, monkeypatch):
-    experiment = tables.experiment_of("digits")
+    experiment = declarations.experiment_of("digits")
     first = runner.run(experiment, settings(tmp_path))
     monkeypatch.setattr(cells, "compute", lambda *_: pytest.fail("computed again"))
     second = runner.run(experiment, settings(tmp_path))
     assert first["entries"] == second["entries"]
-    assert [len(entry["cells"]) for entry in second["entries"]] == [2, 2]
+    assert [len(entry["cells"]) for entry in run_entries(second)] == [2, 2]
 
 
-def test_a_committed_report_is_extended_from_its_own_cells(tmp_path, monkeypatch):
+def test_a_report_shows_what_others_computed_before(tmp_path):
+    experiment = declarations.experiment_of("digits")
+    runner.run(experiment, settings(tmp_path, methods=BASELINES[:1]))
+    results = runner.run(experiment, settings(tmp_path, methods=BASELINES[1:]))
+    assert [entry["method"] for entry in run_entries(results)] == list(BASELINES)
+
+
+def test_the_cells_of_a_committed_report_are_not_computed_again(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    flags = ["reproduce", "digits", "--quick", "--splits=2", f"--recipes={ROOT / 'flags'}"]
-    methods = "--methods=raw_features,smoothed_pca"
-    assert app.main([*flags, methods, "--cells=elsewhere"]) == 0
+    command = ["reproduce", "digits", "--quick", "--splits=2", f"--methods={','.join(BASELINES)}"]
+    assert app.main([*command, "--cells=elsewhere"]) == 0
     folder = Path("runs/quick/digits")
     first = report.read(folder)
     monkeypatch.setattr(cells, "compute", lambda *_: pytest.fail("computed again"))
-    assert app.main([*flags, methods, "--extend"]) == 0
+    assert app.main(command) == 0
     assert report.read(folder)["entries"] == first["entries"]
     assert cells.restore(first, Path("runs/cells")) == 0
     assert cells.restore(first, Path("third")) == 4
 
 
-def test_a_report_that_cannot_be_extended_is_said(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    flags = ["reproduce", "digits", "--extend", f"--recipes={ROOT / 'flags'}"]
-    assert app.main(flags) != 0
-    assert "results.json" in capsys.readouterr().err
+def test_a_damaged_report_is_said(tmp_path):
+    with pytest.raises(InputError, match="Run it first"):
+        report.read(tmp_path)
     for text, missing in (("{", "JSON"), ("[]", "entries"), ("{}", "entries")):
         (tmp_path / "results.json").write_text(text)
         with pytest.raises(InputError, match=missing):
             report.read(tmp_path)
-    assert app.main([*flags, "--fresh"]) != 0
-    assert "extend" in capsys.readouterr().err
 
 
 def test_means_and_spreads_are_over_splits(tmp_path):
-    results = runner.run(tables.experiment_of("digits"), settings(tmp_path))
-    score = results["entries"][0]["scores"]["logreg"]["micro_f1"]
+    results = runner.run(declarations.experiment_of("digits"), settings(tmp_path))
+    score = run_entries(results)[0]["scores"]["logreg"]["micro_f1"]
     assert score["mean"] == pytest.approx(np.mean(score["values"]))
     assert score["std"] == pytest.approx(np.std(score["values"], ddof=1))
     assert len(set(score["values"])) == 2
 
 
-def test_a_score_that_a_cell_of_an_older_version_lacks_is_not_averaged(tmp_path):
-    experiment = tables.experiment_of("digits")
-    first = runner.run(experiment, settings(tmp_path, methods=UNTRAINED[:1]))
-    (path,) = (tmp_path / "cells").glob("*-1-*.json")
-    cell = json.loads(path.read_text())
-    del cell["scores"]["kmeans"]
-    path.write_text(json.dumps(cell))
-    second = runner.run(experiment, settings(tmp_path, methods=UNTRAINED[:1]))
-    before, after = (set(results["entries"][0]["scores"]) for results in (first, second))
-    assert before - after == {"kmeans"}
-
-
 def test_a_stopped_experiment_is_reported_as_far_as_it_went(tmp_path):
-    experiment = tables.experiment_of("digits")
-    runner.run(experiment, settings(tmp_path, methods=UNTRAINED[:1], splits=1))
+    experiment = declarations.experiment_of("digits")
+    runner.run(experiment, settings(tmp_path, methods=BASELINES[:1], splits=1))
     results = runner.run(experiment, settings(tmp_path, report_only=True))
-    first, second = results["entries"]
-    assert len(first["cells"]) == 1
-    assert second["reason"] == "not run"
+    assert [len(entry["cells"]) for entry in run_entries(results)] == [1]
     text = report.render(results, [])
-    assert "(1 of 2 splits)" in text
-    assert f"- {second['column']} {second['row']}: not run" in text
+    assert "split 0 of 0, 1 only" in text
+    assert "| Smoothed PCA | not run (" in text
+    assert ") not run yet" in text
 
 
 def test_missing_data_leave_a_reason_and_the_rest_runs(tmp_path, monkeypatch):
     monkeypatch.delenv("CADE_DATA_DIR", raising=False)
     chosen = settings(tmp_path, data_dir=str(tmp_path / "nothing"), splits=1)
-    results = runner.run(tables.experiment_of("table1"), chosen)
-    assert all("pubmed" in e["reason"] or "blogcatalog" in e["reason"] for e in results["entries"])
+    results = runner.run(declarations.experiment_of("table1"), chosen)
+    tried = [e for e in results["entries"] if e["method"] in BASELINES]
+    assert all("pubmed" in e["reason"] or "blogcatalog" in e["reason"] for e in tried)
+    assert "cade data download --dataset=pubmed" in report.render(results, [])
+
+
+def test_reddit_stands_in_its_table_with_the_reason(tmp_path):
+    experiment = declarations.experiment_of("table2")
+    results = runner.run(experiment, settings(tmp_path, quick=False, report_only=True))
     text = report.render(results, [])
-    assert "## Not available" in text
-    assert "cade data download --dataset=pubmed" in text
+    assert "not run [89.73]" in text
+    assert declarations.NO_REDDIT in text
 
 
 def test_a_training_that_diverges_does_not_stop_the_others(tmp_path, monkeypatch):
@@ -135,94 +179,86 @@ def test_a_training_that_diverges_does_not_stop_the_others(tmp_path, monkeypatch
         return compute(cell, *args)
 
     monkeypatch.setattr(cells, "compute", diverging)
-    results = runner.run(tables.experiment_of("digits"), settings(tmp_path, splits=1))
+    results = runner.run(declarations.experiment_of("digits"), settings(tmp_path, splits=1))
     assert results["entries"][0]["reason"] == "The loss is not finite"
     assert "scores" in results["entries"][1]
 
 
-def test_a_study_without_labels_is_done_by_links(tmp_path, monkeypatch):
-    digits = cells.load_graph("digits", None)
-    entry = tables._point("pubmed", "cade_ms", 5, {"k": 5})
-    for labels, task in ((digits.labels, "classification"), (None, "links")):
-        names = digits.class_names if labels is not None else None
-        graph = dataclasses.replace(digits, labels=labels, class_names=names)
-        monkeypatch.setattr(cells, "load_graph", lambda *_, graph=graph: graph)
-        cell = runner.cell_of(entry, 0, settings(tmp_path))
-        assert (cell.task, cell.unseen_ratio) == (task, {"links": 0.2}.get(task, 0.3))
-
-
-def test_splits_differ_in_split_and_seed(tmp_path):
-    entry = tables.experiment_of("digits").entries[-1]
+def test_splits_differ_in_split_and_seed_and_options_are_chosen_on_others(tmp_path):
+    entry = entry_of("digits", "CADE-MA", "Digits 30 %", "paper")
     first, second = (runner.cell_of(entry, split, settings(tmp_path)) for split in (0, 1))
     assert (first.split_seed, second.split_seed) == (0, 1)
-    assert second.config.seed == first.config.seed + 1
-    assert first.config.model == entry.method == "cade_ma"
-
-
-def test_recipes_that_stop_early_are_refused_for_the_sake_of_equal_budgets(tmp_path):
-    entry = tables.experiment_of("digits").entries[-1]
-    chosen = dataclasses.replace(
-        settings(tmp_path), recipe=lambda *_: Config(validate_every=5, stop_on="mrr")
-    )
-    with pytest.raises(InputError, match="same fixed budget"):
-        runner.cell_of(entry, 0, chosen)
+    assert (first.config.seed, second.config.seed) == (0, 1)
+    assert first.config.model == "cade_ma"
+    results = runner.run(declarations.experiment_of("digits"), settings(tmp_path, validating=True))
+    assert results["splits"] == [100, 101]
+    used = {cell["split_seed"] for entry in run_entries(results) for cell in entry["cells"]}
+    assert used == {100, 101}
 
 
 def test_quick_shortens_training_and_says_so(tmp_path):
-    entry = tables.experiment_of("digits").entries[-1]
-    assert runner.cell_of(entry, 0, settings(tmp_path)).config.steps == runner.QUICK_STEPS
-    results = runner.run(tables.experiment_of("digits"), settings(tmp_path, splits=1))
+    entry = entry_of("digits", "CADE-MA", "Digits 30 %", "paper")
+    config = runner.cell_of(entry, 0, settings(tmp_path)).config
+    assert (config.steps, config.epochs) == (runner.QUICK_STEPS, 0)
+    results = runner.run(declarations.experiment_of("digits"), settings(tmp_path, splits=1))
     assert "quick run" in report.render(results, [])
     assert {entry["column"] for entry in results["entries"]} == {"Digits 30 %"}
 
 
 def fake_results(**changes):
-    """Two methods on three splits, GraphSAGE behind CADE."""
+    """Two methods on three splits, GraphSAGE below CADE, which has collapsed once."""
 
-    def entry(row, values, printed, against=None):
+    def entry(row, method, values, printed, against=None, warning=None):
         scores = {"logreg": {"micro_f1": runner.summary(values)}}
         scores["sgd"] = scores["logreg"]
         return {
             "row": row,
             "column": "Pubmed 30 %",
             "dataset": "pubmed",
-            "method": "m",
-            "changes": {},
+            "task": "classification",
+            "method": method,
+            "preset": "paper",
+            "changes": {"steps": 7, "fanouts": [20, 10]},
             "against": against,
             "paper": {"micro_f1": printed},
             "x": 30.0,
-            "task": "classification",
             "scores": scores,
             "seconds": runner.summary([1.0]),
-            "training_seconds": runner.summary([12.34]),
+            "training_seconds": runner.summary([12.0, 14.0]),
+            "warning": warning,
             "reason": None,
-            "cells": [{"flags": {"steps": 7, "fanouts": [20, 10]}}],
+            "cells": [{"split_seed": split, "commit": "abc"} for split in range(3)],
         }
 
     return {
         "experiment": "table1",
         "title": "Table 1",
         "axis": "unseen nodes, %",
-        "bars": None,
-        "timed": False,
         "quick": False,
         "validating": False,
-        "splits": 3,
+        "splits": [0, 1, 2],
         "versions": {"numpy": "2"},
         "commit": "abc",
         "date": "2020-01-01",
         "entries": [
-            entry("GraphSAGE", [0.80, 0.81, 0.82], 81.32),
-            entry("CADE-MS", [0.83, 0.85, 0.84], 83.40, "GraphSAGE"),
+            entry("GraphSAGE", "graphsage", [0.80, 0.81, 0.82], 81.32),
+            entry("CADE-MS", "cade_ms", [0.83, 0.85, 0.84], 83.40, "GraphSAGE", "mean cosine 0.99"),
         ],
     } | changes
 
 
-def test_tables_show_ours_beside_the_papers_and_mark_the_best():
+def test_tables_show_ours_next_to_the_papers_and_mark_the_best():
     table = report.score_table(fake_results(), "classification", "logreg", "micro_f1")
+    assert "| *the paper's method* |" in table
     assert "| GraphSAGE | 81.0 ± 1.0 [81.32] |" in table
-    assert "| CADE-MS | **84.0** ± 1.0 [83.40] |" in table
+    assert "| CADE-MS | **84.0** ± 1.0 [83.40] (a) |" in table
     assert report.score_table(fake_results(), "links", "paper", "auc") == ""
+
+
+def test_a_collapse_stands_next_to_its_cell():
+    text = report.render(fake_results(), [])
+    assert "**84.0** ± 1.0 [83.40] (a)" in text
+    assert "- (a) **collapsed**: mean cosine 0.99" in text
 
 
 def test_what_is_neither_better_nor_worse_has_no_best():
@@ -232,17 +268,18 @@ def test_what_is_neither_better_nor_worse_has_no_best():
     assert "| GraphSAGE | 50.0 " in table
 
 
-def test_the_report_holds_tests_recipes_times_and_plots(tmp_path):
-    path = report.write(fake_results(timed=True), tmp_path / "new")
+def test_the_report_holds_tests_changes_times_and_plots(tmp_path):
+    path = report.write(fake_results(), tmp_path / "new")
     text = path.read_text()
-    assert "| Pubmed 30 % | CADE-MS - GraphSAGE | logreg micro_f1 | +3.00 | 3 |" in text
-    assert "- pubmed, CADE-MS: `--steps=7`" in text
-    assert "12.3" in text
+    expected = "| paper | Pubmed 30 % | CADE-MS - GraphSAGE | logreg micro_f1 | +3.00 | 3 |"
+    assert expected in text
+    assert "- `--preset=paper` with `--steps=7` `--fanouts=20,10`: GraphSAGE, CADE-MS" in text
+    assert "| GraphSAGE | 13 ± 1 |" in text
     names = {file.name for file in path.parent.iterdir()}
-    pictures = {"pubmed-logreg.png", "pubmed-sgd.png", "pubmed-seconds.png"}
+    pictures = {f"pubmed-paper-{what}.png" for what in ("logreg", "sgd", "seconds")}
     assert names == {"report.md", "results.json"} | pictures
     assert all(f"![{name}]({name})" in text for name in pictures)
-    assert json.loads((path.parent / "results.json").read_text()) == fake_results(timed=True)
+    assert json.loads((path.parent / "results.json").read_text()) == fake_results()
 
 
 def test_notes_stay_and_stand_in_the_report(tmp_path):
@@ -250,20 +287,6 @@ def test_notes_stay_and_stand_in_the_report(tmp_path):
     for _ in range(2):
         text = report.write(fake_results(axis=None), tmp_path).read_text()
         assert "## Discussion\n\nSmoothing is all.\n\n## Micro-F1" in text
-
-
-def test_an_ablation_is_drawn_as_bars_and_compared_with_its_recipe(tmp_path):
-    path = report.write(fake_results(axis=None, bars="logreg"), tmp_path / "new")
-    text = path.read_text()
-    compared = text.split("## Against the recipe, paired by split")[1]
-    assert "CADE-MS - GraphSAGE | logreg micro_f1 | +3.00 |" in compared
-    assert "sgd micro_f1" not in compared
-    assert {file.name for file in path.parent.iterdir()} == {
-        "report.md",
-        "results.json",
-        "pubmed-logreg.png",
-    }
-    assert "![pubmed-logreg.png](pubmed-logreg.png)" in text
 
 
 def test_paired_tests_are_those_of_scipy():
@@ -281,55 +304,60 @@ def test_one_split_or_equal_differences_have_no_p_value():
     assert paired_test([0.5, 0.6, 0.7], [0.4]).pairs == 1
 
 
-def test_the_readme_shows_the_committed_reports():
-    text = (ROOT / "README.md").read_text()
-    assert readme.updated(text, ROOT / "runs" / "reports") == text, "run cade reproduce readme"
-
-
-def test_the_readme_section_follows_the_results(tmp_path):
+def test_the_page_of_claims_follows_the_results(tmp_path):
     report.write(fake_results(axis=None), tmp_path / "table1")
-    text = f"# Title\n\n{readme.BEGIN}\nold\n{readme.END}\nend\n"
-    updated = readme.updated(text, tmp_path)
-    assert "**84.0** ± 1.0 [83.40]" in updated
-    assert "old" not in updated
-    assert updated.startswith("# Title\n\n")
-    assert updated.endswith(f"{readme.END}\nend\n")
-    assert readme.updated(updated, tmp_path) == updated
-    with pytest.raises(InputError, match="results:begin"):
-        readme.updated("nothing", tmp_path)
+    text = summary.write(tmp_path).read_text()
+    assert "| [table1](table1/report.md), GraphSAGE | 1 | 0 / 0 of 1 | not run |" in text
+    assert "GraphSAGE Pubmed 30 % by 0.3 |" in text
+    assert "| [table1](table1/report.md), CADE | 1 | 1 / 1 of 1 | not run |  |" in text
+    over = "CADE-MS over GraphSAGE, Pubmed 30 % 84.0 / 81.0"
+    assert f"| CADE is above GraphSAGE (Table 1) | holds: {over} | not run |" in text
+    assert "| CADE-MS is best at K = 5 (Figure 5) | not run | not run |" in text
+    assert "- table3: not run" in text
 
 
-def test_of_a_study_the_readme_shows_the_bars(tmp_path):
-    report.write(fake_results(axis=None, bars="logreg", validating=True), tmp_path / "ablation")
-    section = readme.section(tmp_path)
-    assert "![pubmed-logreg](runs/reports/ablation/pubmed-logreg.png)" in section
-    assert "Validation data, 3 split(s); [full report](runs/reports/ablation/report.md)" in section
-    assert "`cade reproduce ablation --validating`" in section
-    assert "84.0" not in section
+def test_a_claim_that_fails_once_does_not_hold():
+    good = summary.Comparison(84.0, 81.0, True, "A over B")
+    bad = summary.Comparison(80.0, 81.0, False, "C over B")
+    absent = summary.Comparison(None, 81.0, False, "D over B")
+    assert summary.verdict([good, good]) == "holds in 2 of 2: A over B 84.0 / 81.0"
+    assert summary.verdict([good, bad, absent]) == (
+        "**does not hold** in 1 of 2: C over B 80.0 / 81.0; 1 not run"
+    )
+    assert summary.verdict([absent]) == "not run"
 
 
-def test_recipes_are_read_from_flagfiles_and_default_without(tmp_path):
-    (tmp_path / "links").mkdir()
-    (tmp_path / "links" / "pubmed-cade_ma.flags").write_text("--model=cade_ma\n--steps=123\n")
-    assert reproduce.read_recipe(tmp_path, "links", "pubmed", "cade_ma").steps == 123
-    assert reproduce.read_recipe(tmp_path, "links", "ppi", "cade_ma") == Config(model="cade_ma")
+def test_every_claim_is_tested_by_entries_that_its_experiment_has():
+    for claim in summary.CLAIMS:
+        entries = [
+            dataclasses.asdict(entry) | {"reason": "not run"}
+            for entry in declarations.experiment_of(claim.experiment).entries
+            if entry.preset in ("paper", None)
+        ]
+        assert claim.compare(entries), claim.text
 
 
-def test_committed_recipes_belong_to_the_row_their_name_says():
-    found = sorted((ROOT / "flags").glob("*/*-*.flags"))
-    assert found
-    for path in found:
-        dataset, method = path.stem.split("-")
-        config = reproduce.read_recipe(ROOT / "flags", path.parent.name, dataset, method)
-        assert path.parent.name in ("classification", "links")
-        assert config.dataset == dataset
-        if method in ("graphsage", "cade_gb", "cade_ms", "cade_ma"):
-            assert config.model == method
+def test_the_committed_page_of_claims_is_that_of_the_committed_reports(tmp_path):
+    folder = Path(__file__).resolve().parents[2] / "runs" / "reports"
+    results = {
+        name: report.read(folder / name)
+        for name in declarations.EXPERIMENTS
+        if (folder / name / report.RESULTS_FILE).is_file()
+    }
+    others = [n for n in summary.OTHER_REPORTS if (folder / n / report.REPORT_FILE).is_file()]
+    page = (folder / summary.FILE).read_text()
+    assert page == summary.render(results, others), "run cade reproduce summary"
+
+
+def test_data_that_are_not_there_are_shown_with_the_papers_numbers(tmp_path, monkeypatch):
+    monkeypatch.delenv("CADE_DATA_DIR", raising=False)
+    text = data_table.write(tmp_path, str(tmp_path / "nothing")).read_text()
+    assert "| Pubmed | not available [19,717] | not available [44,324] |" in text
 
 
 def test_the_command_writes_a_report(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    command = ["reproduce", "digits", "--quick", "--methods=raw_features,smoothed_pca"]
+    command = ["reproduce", "digits", "--quick", f"--methods={','.join(BASELINES)}"]
     assert app.main(command) == 0
     assert "| RawFeats |" in capsys.readouterr().out
     assert (tmp_path / "runs" / "quick" / "digits" / "report.md").is_file()
@@ -343,7 +371,11 @@ def test_the_command_writes_a_report(tmp_path, monkeypatch, capsys):
         (["reproduce", "table9"], "experiment: expected one of table1"),
         (["reproduce", "digits", "--methods=magic"], "methods: expected some of raw_features"),
         (["reproduce", "digits", "--datasets=pubmed"], "some that digits has"),
-        (["reproduce", "digits", "--recipes=/nowhere"], "recipes: expected a folder"),
+        (["reproduce", "digits", "--rows=RawFeat"], "the rows RawFeats,"),
+        (["reproduce", "digits", "--preset=best"], "preset: expected one of paper"),
+        (["reproduce", "digits", "--core=4096"], "core: expected one of"),
+        (["reproduce", "curve", "--datasets=ppi"], "some that curve has"),
+        (["reproduce", "digits", "--fresh", "--report_only"], "report_only"),
         (
             ["reproduce", "table1", "--quick", "--data_dir=nowhere", "--methods=raw_features"],
             "a cell with scores",
@@ -354,3 +386,18 @@ def test_mistakes_are_one_line(arguments, complaint, capsys, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     assert app.main(arguments) == 2
     assert complaint in capsys.readouterr().err
+
+
+def test_cells_of_a_process_of_their_own_are_those_of_this_one(tmp_path):
+    experiment = declarations.experiment_of("digits")
+    here = runner.run(experiment, settings(tmp_path / "here", methods=BASELINES[:1], splits=1))
+    there = runner.run(
+        experiment,
+        settings(tmp_path / "there", methods=BASELINES[:1], splits=1, cells_per_process=1),
+    )
+    scores = [
+        [entry["scores"] for entry in results["entries"] if "scores" in entry]
+        for results in (here, there)
+    ]
+    assert scores[0]
+    assert scores[0] == scores[1]

@@ -99,12 +99,43 @@ def test_ppi_with_60_percent_hidden_edges():
     assert (left[graph.degrees > 0] > 0).all()
 
 
-@pytest.mark.parametrize("name", ["pubmed", "blogcatalog"])
+NUMBERS = {
+    "cora": (2708, 5278, 1433, 7),
+    "citeseer": (3327, 4552, 3703, 6),
+    "cora_ml": (2995, 8158, 2879, 7),
+    "citeseer_full": (4230, 5337, 602, 6),
+    "dblp": (17716, 52867, 1639, 4),
+    "amazon_computers": (13752, 245861, 767, 10),
+    "amazon_photo": (7650, 119081, 745, 8),
+    "coauthor_cs": (18333, 81894, 6805, 15),
+    "coauthor_physics": (34493, 247962, 8415, 5),
+}
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=needs(n)) for n in NUMBERS])
+def test_planetoid_and_shchur(name):
+    graph = load_dataset(name)
+    numbers = (graph.num_nodes, graph.num_edges, graph.num_features, graph.num_classes)
+    assert numbers == NUMBERS[name]
+    assert graph.name == name
+
+
+def test_every_data_set_can_be_downloaded():
+    for name, data_set in DATASETS.items():
+        assert data_set.folder is None or data_set.remote, name
+        for remote in data_set.remote:
+            assert remote.address.startswith("http")
+            assert len(bytes.fromhex(remote.sha256)) == 32
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, d in DATASETS.items() if not any(r.unpack for r in d.remote)]
+)
 def test_published_digests_are_those_of_the_files(name):
     if DATA_DIR is None:
         pytest.skip("needs CADE_DATA_DIR")
     for remote in DATASETS[name].remote:
-        path = Path(DATA_DIR) / name / remote.name
+        path = Path(DATA_DIR) / name / remote.place / remote.name
         if not path.exists():
             pytest.skip(f"needs {path}")
         assert hashlib.sha256(path.read_bytes()).hexdigest() == remote.sha256
@@ -136,5 +167,16 @@ def test_a_converted_data_set_is_preferred(tmp_path):
 
 
 def test_tables_need_a_graph_of_the_users_own():
-    with pytest.raises(InputError, match="--graph beside it"):
+    with pytest.raises(InputError, match="--graph together with it"):
         loading.load(DataOptions(features="x.npy"))
+
+
+def test_a_part_of_twitch_is_not_taken_for_all(tmp_path):
+    folder = tmp_path / "twitch" / "DE"
+    folder.mkdir(parents=True)
+    (folder / "edges.csv").write_text("from,to\n0,1\n")
+    (folder / "features.json").write_text('{"0": [0], "1": [1]}')
+    (folder / "target.csv").write_text("id,mature,new_id\n7,True,0\n8,False,1\n")
+    with pytest.raises(InputError, match=r"all files of twitch, received no .*ENGB/edges\.csv"):
+        load_dataset("twitch", tmp_path)
+    assert loading.load(DataOptions(graph=str(tmp_path / "twitch"))).num_nodes == 2

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from cade_tf.graph.description import describe, notes
+from cade_tf.graph.description import describe, notes, same_features, warnings
 from cade_tf.graph.graph import Graph
-from cade_tf.graph.splits import unseen_nodes
+from cade_tf.graph.splits import split_nodes
 
 
 def rows(graph: Graph) -> dict[str, str]:
-    return dict(describe(graph, unseen_nodes(graph, 0.25, 0)))
+    return dict(describe(graph, split_nodes(graph, 0.25, 0)))
 
 
 def star(**fields) -> Graph:
@@ -47,7 +47,7 @@ def test_features_and_classes(make):
     assert "8 nodes have only zeros as features." in told
     assert "2 features are zero at all nodes." in told
     assert "3 nodes have no edge" in told
-    assert "1 nodes have no class." in told
+    assert "1 nodes have no class " in told
 
 
 def test_multi_labels_and_weights():
@@ -71,3 +71,40 @@ def test_many_classes_are_cut_short():
     many = Graph.from_edges([[0, 1]], labels=np.arange(50))
     assert rows(many)["class sizes"].endswith("and 38 more")
     assert "50 classes have fewer than 2 nodes." in notes(many)
+
+
+def test_direction_that_is_dropped_is_told():
+    mixed = Graph.from_edges([[0, 1], [1, 0], [1, 2]])
+    assert warnings(mixed) == [
+        "1 of 2 edges are given in one direction only; the graph is undirected here."
+    ]
+    assert "All 1 edges are given in one" in warnings(Graph.from_edges([[0, 1]]))[0]
+    assert warnings(Graph.from_edges([[0, 1], [1, 0]])) == []
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(
+    ("features", "expected"),
+    [
+        (np.zeros((3, 2)), ["All features are zero; only edges can tell nodes apart."]),
+        (np.ones((3, 2)), ["All nodes have the same features; only edges can tell nodes apart."]),
+        ([[0, 5.0]] * 3, ["All nodes have the same features; only edges can tell nodes apart."]),
+        ([[0, 5.0], [0, 5.0], [5.0, 0]], []),
+        ([[0, 5.0], [0, 5.0], [0, 4.0]], []),
+        ([[0, 0], [0, 5.0], [0, 5.0]], []),
+        ([[1.0, 2.0]], []),
+    ],
+)
+def test_features_that_tell_no_nodes_apart(make, features, expected):
+    assert same_features(make(np.asarray(features))) == expected
+
+
+def test_what_the_reader_noted_comes_first():
+    graph = Graph.from_edges([[0, 1], [1, 0]], notes=("Look here.",))
+    assert notes(graph)[0] == "Look here."
+
+
+def test_a_huge_width_costs_no_memory():
+    wide = sp.csr_array((np.ones(2), ([0, 1], [0, 2**30])), shape=(2, 2**31 - 1))
+    told = notes(Graph.from_edges([[0, 1], [1, 0]], features=wide))
+    assert f"{2**31 - 3:,} features are zero at all nodes." in told

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from cade_tf.config import FeatureOptions
 from cade_tf.graph.digits import digits
 from cade_tf.graph.features import FeatureTransform
-from cade_tf.graph.splits import unseen_nodes
+from cade_tf.graph.splits import split_nodes
 
 
 def test_its_numbers():
@@ -32,7 +32,7 @@ def test_raw_features_score_about_0_83_on_unseen_nodes():
     graph = digits()
     scores = []
     for seed in range(3):
-        split = unseen_nodes(graph, 0.3, seed)
+        split = split_nodes(graph, 0.3, seed)
         transform = FeatureTransform.fit(graph.features[split.seen], FeatureOptions())
         features = transform.apply(graph.features)
         model = LogisticRegression(max_iter=2000).fit(

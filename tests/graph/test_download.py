@@ -1,6 +1,7 @@
 """Downloads from a server that breaks connections, lies about length and serves wrong files."""
 
 import contextlib
+import dataclasses
 import hashlib
 import http.server
 import io
@@ -99,6 +100,12 @@ def test_a_good_server(server, tmp_path):
     assert [p.name for p in path.parent.iterdir()] == ["file.bin"]
 
 
+def test_a_file_of_a_folder_of_its_own(server, tmp_path):
+    placed = dataclasses.replace(remote(server), place="DE")
+    assert download(placed, tmp_path) == [tmp_path / "DE" / "file.bin"]
+    assert (tmp_path / "DE" / "file.bin").read_bytes() == CONTENT
+
+
 def test_what_is_there_is_not_downloaded_again(server, tmp_path):
     get(server, tmp_path)
     get(server, tmp_path)
@@ -141,7 +148,7 @@ def test_a_server_that_resumes_elsewhere_starts_over(server, tmp_path):
     assert server.requests[2] is None
 
 
-def test_a_file_that_changes_between_two_connections_is_fetched_anew(server, tmp_path):
+def test_a_file_that_changes_between_two_connections_is_fetched_again(server, tmp_path):
     server.faults = ["swap", "break"]
     server.content = b"x" * len(CONTENT)
     assert get(server, tmp_path)[0].read_bytes() == CONTENT

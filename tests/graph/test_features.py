@@ -10,8 +10,9 @@ from cade_tf.config import FeatureOptions
 from cade_tf.errors import InputError
 from cade_tf.graph.features import FeatureTransform, node_features
 from cade_tf.graph.graph import Graph
+from cade_tf.graph.structure import structural_features
 
-SCALINGS = ("standard", "log", "tfidf", "row", "none")
+SCALINGS = ("standard", "log", "tfidf", "log_tfidf", "row", "standard_row", "none")
 
 
 @pytest.fixture
@@ -53,6 +54,18 @@ def test_sparse_features_stay_sparse_and_are_not_centred(counts):
 def test_densified_features_are_centred(counts):
     result = fitted(sp.csr_array(counts), densify_features=True).apply(sp.csr_array(counts))
     np.testing.assert_allclose(result, StandardScaler().fit_transform(counts), atol=1e-5)
+
+
+def test_log_tfidf_is_tfidf_of_logarithms(counts):
+    result = fitted(counts, feature_scaling="log_tfidf").apply(counts)
+    logarithms = np.log1p(counts)
+    expected = fitted(logarithms, feature_scaling="tfidf").apply(logarithms)
+    np.testing.assert_allclose(result, expected, atol=1e-6)
+
+
+def test_standard_row_is_the_direction_of_standardised_features(counts):
+    result = fitted(counts, feature_scaling="standard_row").apply(counts)
+    np.testing.assert_allclose(result, normalize(StandardScaler().fit_transform(counts)), atol=1e-5)
 
 
 def test_log_is_standard_after_log1p(counts):
@@ -148,11 +161,7 @@ def test_a_transform_does_not_touch_its_input(counts):
 
 def test_a_graph_without_features_gets_structural_ones():
     graph = Graph.from_edges([[0, 1], [0, 2]], num_nodes=4)
-    np.testing.assert_allclose(
-        node_features(graph),
-        [[1, np.log(3)], [1, np.log(2)], [1, np.log(2)], [1, 0]],
-        rtol=1e-6,
-    )
+    np.testing.assert_array_equal(node_features(graph), structural_features(graph))
 
 
 def test_features_of_a_graph_are_taken_as_they_are():

@@ -26,7 +26,9 @@ def test_a_graph_is_the_set_of_its_edges(pairs):
     assert graph.num_edges == len(expected)
     directed = [(a, b) for a, b in pairs.tolist() if a != b]
     assert graph.report == EdgeReport(
-        len(pairs) - len(directed), len(directed) - len(set(directed))
+        self_loops=len(pairs) - len(directed),
+        duplicates=len(directed) - len(set(directed)),
+        one_way=sum((b, a) not in directed for a, b in set(directed)),
     )
 
 
@@ -185,3 +187,22 @@ def test_all_mistakes_can_be_collected():
     assert named == {"edges", "edge_weights", "features", "labels", "split"}
     assert graph.edges().tolist() == [[0, 1]]
     assert graph.features is None
+
+
+def test_ids_in_the_place_of_positions_do_not_fill_the_memory():
+    with pytest.raises(InputError, match="node positions from 0, received 5000000000"):
+        Graph.from_edges([[5_000_000_000, 7]])
+    assert Graph.from_edges([[999_999, 7]]).num_nodes == 1_000_000
+    assert Graph.from_edges([[2_000_000, 7]], num_nodes=2_000_001).num_edges == 1
+
+
+def test_ids_are_known_to_be_given_or_not():
+    assert not Graph.from_edges([[0, 1]]).has_given_ids
+    assert Graph.from_edges([[0, 1]], node_ids=[0, 1]).has_given_ids
+
+
+def test_other_edges_have_no_report_of_their_own():
+    graph = Graph.from_edges([[0, 1], [1, 1], [1, 2]])
+    assert graph.with_edges(np.array([[0, 2]])).report == EdgeReport()
+    with pytest.raises(InputError, match="edges: expected integers, received strings"):
+        graph.with_edges([["a", "b"]])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from cade_tf.config import SplitOptions
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
-from cade_tf.graph.splits import NodeSplit, fixed, node_split, sub_ppi, unseen_nodes
+from cade_tf.graph.splits import NodeSplit, fixed, node_split, split_nodes, sub_ppi
 
 
 def path_graph(nodes: int, **fields) -> Graph:
@@ -25,7 +25,7 @@ def path_graph(nodes: int, **fields) -> Graph:
 def test_every_node_is_in_exactly_one_part(nodes, ratio, seed):
     graph = path_graph(nodes)
     try:
-        split = unseen_nodes(graph, ratio, seed)
+        split = split_nodes(graph, ratio, seed)
     except InputError:
         assert round(ratio * nodes) + round(0.1 * nodes) >= nodes - 1
         return
@@ -37,7 +37,7 @@ def test_every_node_is_in_exactly_one_part(nodes, ratio, seed):
 
 
 def test_positions_are_sorted_and_read_only():
-    split = unseen_nodes(path_graph(100), 0.3, 5)
+    split = split_nodes(path_graph(100), 0.3, 5)
     for part in (split.train, split.validation, split.test, split.seen):
         assert part.dtype == np.int64
         assert (np.diff(part) > 0).all()
@@ -47,26 +47,24 @@ def test_positions_are_sorted_and_read_only():
 
 def test_a_seed_repeats_and_another_differs():
     graph = path_graph(100)
-    np.testing.assert_array_equal(
-        unseen_nodes(graph, 0.3, 7).test, unseen_nodes(graph, 0.3, 7).test
-    )
-    assert (unseen_nodes(graph, 0.3, 7).test != unseen_nodes(graph, 0.3, 8).test).any()
+    np.testing.assert_array_equal(split_nodes(graph, 0.3, 7).test, split_nodes(graph, 0.3, 7).test)
+    assert (split_nodes(graph, 0.3, 7).test != split_nodes(graph, 0.3, 8).test).any()
 
 
 def test_a_larger_ratio_hides_the_same_nodes_and_more():
     graph = path_graph(100)
-    assert set(unseen_nodes(graph, 0.1, 1).test) < set(unseen_nodes(graph, 0.5, 1).test)
+    assert set(split_nodes(graph, 0.1, 1).test) < set(split_nodes(graph, 0.5, 1).test)
 
 
 @pytest.mark.parametrize("ratio", [-0.1, 1.0, float("nan")])
 def test_impossible_ratios_are_refused(ratio):
     with pytest.raises(InputError, match="unseen_ratio"):
-        unseen_nodes(path_graph(10), ratio, 0)
+        split_nodes(path_graph(10), ratio, 0)
 
 
 def test_a_ratio_that_leaves_nothing_is_refused():
     with pytest.raises(InputError, match="leaves nodes to train on"):
-        unseen_nodes(path_graph(2), 0.9, 0)
+        split_nodes(path_graph(2), 0.9, 0)
 
 
 def test_the_data_decide_where_they_bring_a_split():
@@ -83,7 +81,7 @@ def test_a_fixed_validation_set_is_never_trained_on():
 
 def test_without_a_split_of_its_own_a_graph_gets_a_random_one():
     split = node_split(path_graph(100), SplitOptions(unseen_ratio=0.5, split_seed=3))
-    np.testing.assert_array_equal(split.test, unseen_nodes(path_graph(100), 0.5, 3).test)
+    np.testing.assert_array_equal(split.test, split_nodes(path_graph(100), 0.5, 3).test)
     assert len(split.seen) == 50
 
 

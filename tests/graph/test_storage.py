@@ -24,6 +24,7 @@ def full_graph(sparse: bool) -> Graph:
         feature_names=("x", "y", "z"),
         class_names=("no", "yes"),
         name="tiny",
+        notes=("A column was not read.",),
     )
 
 
@@ -44,6 +45,9 @@ def test_every_field_comes_back(tmp_path, sparse):
         assert loaded.class_names == ("no", "yes")
         assert loaded.name == "tiny"
         assert loaded.report == graph.report
+        assert loaded.report.one_way == 1
+        assert loaded.notes == ("A column was not read.",)
+        assert loaded.has_given_ids
 
 
 def test_a_bare_graph_comes_back_bare(tmp_path):
@@ -53,6 +57,52 @@ def test_a_bare_graph_comes_back_bare(tmp_path):
     assert loaded.labels is None
     assert loaded.node_ids is None
     assert loaded.num_nodes == 3
+    assert loaded.notes == ()
+    assert not loaded.has_given_ids
+
+
+def test_positions_of_a_larger_graph_are_not_given_ids(tmp_path):
+    part = Graph.from_edges([[0, 1], [1, 2]]).subgraph([2, 1])
+    assert part.ids.tolist() == [2, 1]
+    assert not part.has_given_ids
+    part.save(tmp_path / "g.npz")
+    assert not Graph.load(tmp_path / "g.npz").has_given_ids
+    named = Graph.from_edges([[0, 1]], node_ids=["a", "b"]).subgraph([1])
+    assert named.has_given_ids
+
+
+def test_a_file_of_an_older_version_is_read(tmp_path):
+    full_graph(sparse=False).save(tmp_path / "g.npz")
+    members = arrays.read_arrays(tmp_path / "g.npz", memory_map=False)
+    del members["positional_ids"], members["notes"]
+    members["report"] = members["report"][:2]
+    arrays.write_arrays(tmp_path / "g.npz", members)
+    loaded = Graph.load(tmp_path / "g.npz")
+    assert loaded.has_given_ids
+    assert loaded.report.one_way == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("features_indices", np.array([0, 1])),
+        ("features_indices", np.full(11, 9)),
+        ("features_indptr", np.array([0, 9, 0, 11, 11])),
+        ("features_shape", np.array([4])),
+        ("indptr", np.array([0, 1, -1, 4, 4])),
+        ("indptr", np.array([0, 1, 3, 4, 9])),
+        ("graph_ids", np.array(["a"] * 4)),
+        ("report", np.array([1, 2, 3, 4])),
+        ("labels", np.array([0.5] * 4)),
+    ],
+)
+@pytest.mark.parametrize("verify", [False, True])
+def test_arrays_that_do_not_fit_are_an_error_that_names_the_file(tmp_path, name, value, verify):
+    full_graph(sparse=True).save(tmp_path / "g.npz")
+    members = arrays.read_arrays(tmp_path / "g.npz", memory_map=False)
+    arrays.write_arrays(tmp_path / "g.npz", members | {name: value})
+    with pytest.raises(InputError, match=r"g\.npz"):
+        storage.load(tmp_path / "g.npz", verify=verify)
 
 
 def test_an_empty_graph_comes_back(tmp_path):

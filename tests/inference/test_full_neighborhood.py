@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from cade_tf.graph.graph import Graph
-from cade_tf.inference import aggregation
+from cade_tf.graph.shares import neighbor_shares
+from cade_tf.inference import full_neighborhood
 from cade_tf.inference.algorithm1 import embed_all_nodes
-from cade_tf.inference.full_neighborhood import embed_full_neighborhood, neighbor_shares
+from cade_tf.inference.full_neighborhood import embed_full_neighborhood
 from cade_tf.sampling import random
 from cade_tf.sampling.graph_tables import make_graph_tables
 from tests import engine
@@ -64,7 +65,7 @@ def test_depth_and_normalisation_are_the_models_own(fanouts, normalize):
 
 
 def test_with_the_tanh_score_every_neighbour_is_a_context(monkeypatch):
-    monkeypatch.setattr("cade_tf.inference.full_neighborhood.CHUNK_PAIRS", 5)
+    monkeypatch.setattr(full_neighborhood, "CHUNK_PAIRS", 5)
     model = engine.small_model("cade_ma", attention_score="tanh")
     graph = engine.small_graph()
     want = expected(truth_of(model, graph), graph)
@@ -99,9 +100,9 @@ def test_neither_chunks_nor_where_arrays_lie_change_the_answer(aggregator, monke
     model = engine.small_model("cade_ma", aggregator=aggregator)
     graph = engine.small_graph()
     whole = embed(model, graph)
-    monkeypatch.setattr(aggregation, "MEMORY_BYTES", 16)
-    monkeypatch.setattr(aggregation, "_GATHER_BYTES", 4)
-    assert isinstance(aggregation.scratch_array((3, 3)), np.memmap)
+    monkeypatch.setattr(full_neighborhood, "MEMORY_BYTES", 16)
+    monkeypatch.setattr(full_neighborhood, "CHUNK_EDGES", 3)
+    assert isinstance(full_neighborhood.scratch_array((3, 3)), np.memmap)
     np.testing.assert_allclose(embed(model, graph, chunk_nodes=2), whole, rtol=1e-4, atol=1e-5)
 
 

@@ -27,11 +27,11 @@ def test_scores_are_means_over_draws_of_the_pair_s_own_product(
     if not whole_pass:
         monkeypatch.setattr(pair_scores, "WHOLE_PASS_BYTES", 0)
     config = Config(model=model, k=2, dim=4, fanouts=(3, 2), steps=2, batch_size=8)
-    encoder = train(graph, config, progress=False).encoder
-    found = pair_scores.dual_affinities(encoder, graph, PAIRS, draws=2, seed=4, progress=False)
+    trained = train(graph, config, progress=False).model
+    found = pair_scores.dual_affinities(trained, graph, PAIRS, draws=2, seed=4, progress=False)
     for (node, partner), score in zip(PAIRS, found, strict=True):
         products = [
-            np.dot(*embed_pair(encoder, graph, node, partner, seed=seed).vectors) for seed in (4, 5)
+            np.dot(*embed_pair(trained, graph, node, partner, seed=seed).vectors) for seed in (4, 5)
         ]
         assert score == pytest.approx(np.mean(products), abs=1e-5)
 
@@ -39,12 +39,12 @@ def test_scores_are_means_over_draws_of_the_pair_s_own_product(
 @pytest.mark.parametrize("model", ["cade_ms", "cade_ma"])
 def test_flatness_is_the_mean_entropy_by_that_of_equal_weights(graph: Graph, model: str) -> None:
     config = Config(model=model, k=3, dim=4, fanouts=(3, 2), steps=2, batch_size=8)
-    encoder = train(graph, config, progress=False).encoder
+    trained = train(graph, config, progress=False).model
     entropies = []
     for node, partner in PAIRS:
-        weights = np.ravel(embed_pair(encoder, graph, node, partner, seed=4).attention)
+        weights = np.ravel(embed_pair(trained, graph, node, partner, seed=4).attention)
         entropies.append(-(weights * np.log(weights)).sum())
-    found = pair_scores.attention_flatness(encoder, graph, PAIRS, seed=4)
+    found = pair_scores.attention_flatness(trained, graph, PAIRS, seed=4)
     assert found == pytest.approx(np.mean(entropies) / np.log(9), abs=1e-5)
     assert found < 1.0
 
@@ -52,8 +52,8 @@ def test_flatness_is_the_mean_entropy_by_that_of_equal_weights(graph: Graph, mod
 @pytest.mark.parametrize(("model", "k"), [("graphsage", 3), ("cade_ms", 1)])
 def test_a_single_candidate_has_no_flatness(graph: Graph, model: str, k: int) -> None:
     config = Config(model=model, k=k, dim=4, fanouts=(3, 2), steps=0)
-    encoder = train(graph, config, progress=False).encoder
-    assert pair_scores.attention_flatness(encoder, graph, PAIRS) is None
+    trained = train(graph, config, progress=False).model
+    assert pair_scores.attention_flatness(trained, graph, PAIRS) is None
 
 
 @pytest.mark.parametrize(
@@ -67,14 +67,14 @@ def test_a_single_candidate_has_no_flatness(graph: Graph, model: str, k: int) ->
 )
 def test_what_is_no_pair_of_positions_is_said(graph: Graph, pairs: list, complaint: str) -> None:
     config = Config(model="cade_ms", k=2, dim=4, fanouts=(3, 2), steps=0)
-    encoder = train(graph, config, progress=False).encoder
+    trained = train(graph, config, progress=False).model
     for score in (pair_scores.dual_affinities, pair_scores.attention_flatness):
         with pytest.raises(InputError, match=complaint):
-            score(encoder, graph, np.array(pairs))
+            score(trained, graph, np.array(pairs))
 
 
 def test_no_pairs_have_no_scores(graph: Graph) -> None:
     config = Config(model="cade_ms", k=2, dim=4, fanouts=(3, 2), steps=0)
-    encoder = train(graph, config, progress=False).encoder
+    trained = train(graph, config, progress=False).model
     none = np.zeros((0, 2), np.int64)
-    assert pair_scores.dual_affinities(encoder, graph, none, progress=False).shape == (0,)
+    assert pair_scores.dual_affinities(trained, graph, none, progress=False).shape == (0,)

@@ -1,33 +1,22 @@
-"""Dual representations of a pair, and the draws behind them."""
+"""Dual representations of a pair, and the draws they are made of."""
 
 import numpy as np
 import pytest
 
 from cade_tf.errors import InputError
-from cade_tf.graph.features import FeatureTransform
 from cade_tf.inference.agreement import agreement
-from cade_tf.inference.encoder import Encoder
 from cade_tf.inference.on_demand import neighbor_key
 from cade_tf.inference.pairs import embed_pair
 from tests import engine
 
 
-def encoder_of(name, graph):
-    return Encoder(
-        model=engine.small_model(name),
-        transform=FeatureTransform(scaling="none", input_width=engine.WIDTH),
-        known_ids=graph.ids,
-        walk_length=3,
-    )
-
-
 @pytest.mark.parametrize("name", engine.MODELS)
 def test_a_pair_equals_algorithm_2(name):
     graph = engine.small_graph()
-    encoder = encoder_of(name, graph)
-    pair = embed_pair(encoder, graph, 3, 7, seed=5)
-    tables = encoder.tables(graph)
-    truth = engine.OracleModel(encoder.model, tables, graph, neighbor_key(5), graph.ids)
+    model = engine.prepared_model(name, graph)
+    pair = embed_pair(model, graph, 3, 7, seed=5)
+    tables = model.tables(graph)
+    truth = engine.OracleModel(model, tables, graph, neighbor_key(5), graph.ids)
     z_v, z_p = truth.dual(3, 7)
     np.testing.assert_allclose(pair.vectors[0], z_v, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(pair.vectors[1], z_p, rtol=1e-4, atol=1e-5)
@@ -42,11 +31,11 @@ def test_a_pair_equals_algorithm_2(name):
 
 def test_ids_may_be_text_and_unknown_ones_are_named():
     graph = engine.small_graph()
-    encoder = encoder_of("cade_ms", graph)
-    first, second = embed_pair(encoder, graph, "3", "7"), embed_pair(encoder, graph, 3, 7)
+    model = engine.prepared_model("cade_ms", graph)
+    first, second = embed_pair(model, graph, "3", "7"), embed_pair(model, graph, 3, 7)
     np.testing.assert_array_equal(first.attention, second.attention)
     with pytest.raises(InputError, match=r"node: .*received 77"):
-        embed_pair(encoder, graph, 3, 77)
+        embed_pair(model, graph, 3, 77)
 
 
 def test_agreement_of_embeddings():

@@ -6,16 +6,13 @@ import pytest
 import tensorflow as tf
 
 from cade_tf.layers.aggregators import LSTMAggregator, MaxPoolAggregator, MeanAggregator
-from cade_tf.layers.bi_attention import (
-    DotProductBiAttention,
-    TanhBiAttention,
-    VectorBiAttention,
-)
+from cade_tf.layers.bi_attention import DotProductBiAttention, TanhBiAttention, VectorBiAttention
+from cade_tf.layers.dual_encoder import DualENC
 from cade_tf.layers.global_bias import GlobalBias
 from cade_tf.layers.parallel_dense import ParallelDense
-from cade_tf.layers.sagb import SAGB, TreeInputs
-from cade_tf.layers.sage_layer import SageLayer
+from cade_tf.layers.sagb import SAGB, SageLayer
 from cade_tf.models.factory import MODEL_CLASSES
+from cade_tf.sampling.trees import Trees
 from tests import conformance
 from tests.conformance import Case
 
@@ -31,29 +28,32 @@ def children(nodes=3, fanout=2, of=6):
 
 
 def tree(bias=True):
-    """Two levels: 2 roots with 2 children each, which are the 3 instances behind them."""
-    return TreeInputs(
+    """Two levels: 2 roots with 2 children each, which are the 3 instances after them."""
+    return Trees(
         rows(6, WIDTH),
         tf.constant([0, 1, 2, 3, 4]),
         (tf.constant([[2, 3], [3, 4]]), tf.constant([[5, 0, 1], [1, 2, 5], [0, 0, 3]])),
         (tf.constant([[2, 3], [3, 4]]),),
-        rows(3, DIM) if bias else None,
+        tf.constant([2, -1, 4]) if bias else None,
         tf.constant([2, 0, 1, 2, 0]) if bias else None,
     )
 
 
 def model_case(cls, **options):
     def make(**kwargs):
-        return cls(
-            feature_width=WIDTH, num_known=7, dim=DIM, fanouts=(2, 3), k=K, **options, **kwargs
-        )
+        model = cls(dim=DIM, fanouts=(2, 3), k=K, **options, **kwargs)
+        model.build_for(feature_width=WIDTH, num_known=7)
+        return model
 
-    # The table of the bias is read by `candidates`, and is no part of what `call` is given.
     return Case(make, lambda: (tree(),))
 
 
 def pair():
     return rows(7, K, DIM), -rows(7, K, DIM)
+
+
+def hops():
+    return ([rows(3, WIDTH), rows(3, 2, WIDTH), rows(3, 2, 4, WIDTH)],)
 
 
 LAYERS = {
@@ -88,6 +88,17 @@ LAYERS = {
         lambda: (rows(6, K, WIDTH), (children(),), tf.constant([0, 1, 2])),
     ),
     "sagb": Case(lambda **k: SAGB(DIM, **k), lambda: (tree(),)),
+    "sagb_with_bias": Case(lambda **k: SAGB(DIM, num_nodes=7, **k), lambda: (tree(),)),
+    "sagb_of_hops": Case(lambda **k: SAGB(DIM, **k), hops),
+    "sagb_of_hops_of_sets": Case(
+        lambda **k: SAGB(DIM, aggregator="pool", parameter_sets=K, num_nodes=7, **k),
+        lambda: (*hops(), [tf.constant([0, -1, 3]), tf.constant([[1, 2]] * 3)]),
+    ),
+    "dual_enc_ms": Case(DualENC, pair, trains=False),
+    "dual_enc_ma": Case(
+        lambda **k: DualENC("vector", encoder=SAGB(DIM, parameter_sets=K, **k), **k),
+        lambda: (*hops(), *hops()),
+    ),
     "sagb_of_sets": Case(
         lambda **k: SAGB(DIM, aggregator="lstm", parameter_sets=K, last_activation="tanh", **k),
         lambda: (tree(),),
@@ -125,6 +136,7 @@ def test_a_configuration_makes_the_same_layer_again(name):
     case = CASES[name]
     layer = case.make(name="some_name")
     again = type(layer).from_config(layer.get_config())
+    again.build_from_config(layer.get_build_config())
     assert again.get_config() == layer.get_config()
     assert again.name == "some_name"
     conformance.assert_equal_outputs(layer(*case.inputs()), again(*case.inputs()))
@@ -147,8 +159,8 @@ def test_a_step_of_training_changes_the_weights_it_used(name):
         [w for w, u in zip(layer.trainable_weights, used, strict=True) if u],
     )
     for weight, old, was_used in zip(layer.trainable_weights, before, used, strict=True):
-        # A model's attention and table of biases stand behind and before `call`.
-        outside = name not in LAYERS and ("attention" in weight.path or "bias/" in weight.path)
+        # A model's attention comes after `call`.
+        outside = name not in LAYERS and "attention" in weight.path
         assert was_used != outside, weight.path
         assert (weight.numpy() != old).any() == was_used, weight.path
 
@@ -205,9 +217,13 @@ def test_an_encoder_without_bias_takes_none_for_it():
 
 
 @pytest.mark.parametrize("aggregator", ["mean", "pool", "lstm"])
-def test_rows_of_the_bias_may_be_shared(aggregator):
-    sagb = SAGB(DIM, aggregator=aggregator, parameter_sets=K)
-    shared = tree()
-    spread = shared._replace(bias=tf.gather(shared.bias, shared.bias_index), bias_index=None)
-    np.testing.assert_allclose(sagb(shared), sagb(spread), rtol=1e-5, atol=1e-6)
-    assert np.abs(sagb(shared) - sagb(tree(bias=False))).max() > 0.01
+def test_the_rows_that_a_layer_owns_equal_rows_that_are_given(aggregator):
+    sagb = SAGB(DIM, aggregator=aggregator, parameter_sets=K, num_nodes=7)
+    given = rows(3, DIM).numpy()
+    sagb(tree())
+    sagb.bias.table.assign(np.zeros((7, DIM), np.float32))
+    sagb.bias.table.value[2].assign(given[0])
+    sagb.bias.table.value[4].assign(given[2])
+    given[1] = 0  # -1 stands for a node without a row
+    np.testing.assert_allclose(sagb(tree()), sagb(tree(), bias=given), rtol=1e-5, atol=1e-6)
+    assert np.abs(sagb(tree()) - sagb(tree(bias=False))).max() > 0.01

@@ -9,27 +9,27 @@ import tensorflow as tf
 from cade_tf.errors import InputError
 from cade_tf.layers.aggregators import gather_mean, make_aggregator
 from cade_tf.layers.parallel_dense import ParallelDense
-from cade_tf.layers.sagb import SAGB, TreeInputs
-from cade_tf.layers.sage_layer import SageLayer
+from cade_tf.layers.sagb import SAGB, SageLayer
 from cade_tf.layers.sparse_ops import gather_self_and_mean
 from cade_tf.sampling import random
 from cade_tf.sampling.neighborhood import sample_neighborhood
+from cade_tf.sampling.trees import Trees
 from tests import engine, oracle
 
 COMPARED = [0, 4, engine.ISOLATED]
 FANOUTS = {1: (3,), 2: (3, 2), 3: (2, 3, 2)}
 
 
-def trees_of_all_nodes(tables, fanouts, key, bias):
+def trees_of_all_nodes(tables, fanouts, key):
     """Inputs of SAGB whose roots are all nodes of the graph, in their order."""
     roots = tf.range(engine.NODES)
     trees = sample_neighborhood(tables, roots, tf.zeros_like(roots), fanouts, key)
-    return TreeInputs(
+    return Trees(
         tables.features.lookup(roots),
         trees.nodes,
         trees.child_nodes,
         trees.child_positions,
-        None if bias is None else tf.gather(tf.constant(bias, tf.float32), trees.nodes),
+        bias_index=trees.nodes,
     )
 
 
@@ -38,8 +38,9 @@ def encode_both_ways(sagb, fanouts, *, sparse=False, with_bias=False):
     graph, tables = engine.small_graph(sparse=sparse), engine.small_tables(sparse=sparse)
     key = random.make_key(1, random.Stream.NEIGHBOR)
     bias = np.random.default_rng(2).normal(size=(engine.NODES, engine.DIM)) if with_bias else None
-    trees = trees_of_all_nodes(tables, fanouts, key, bias)
-    sagb(trees)
+    trees = trees_of_all_nodes(tables, fanouts, key)
+    values = None if bias is None else tf.constant(bias, tf.float32)
+    sagb(trees, bias=values)
     engine.randomize(sagb)
     expected = [
         oracle.encode_ma(
@@ -53,7 +54,7 @@ def encode_both_ways(sagb, fanouts, *, sparse=False, with_bias=False):
         )
         for node in COMPARED
     ]
-    return sagb(trees).numpy()[COMPARED], np.stack(expected)
+    return sagb(trees, bias=values).numpy()[COMPARED], np.stack(expected)
 
 
 @pytest.mark.parametrize(
@@ -86,20 +87,21 @@ def test_one_round_by_hand():
     np.testing.assert_array_equal(got, [[[41.0, 1.0]]])
 
 
-def test_the_bias_is_added_behind_the_activation_and_not_in_the_last_layer():
+def test_the_bias_is_added_after_the_activation_and_not_in_the_last_layer():
     sagb = SAGB(1, depth=2)
-    tree = TreeInputs(
+    tree = Trees(
         tf.constant([[-5.0], [-7.0]]),
         tf.constant([0, 1]),
         (tf.constant([[1]]), tf.constant([[0]])),
         (tf.constant([[1]]),),
-        tf.constant([[-2.0], [3.0]]),
+        bias_index=tf.constant([0, 1]),
     )
-    sagb(tree)
+    bias = tf.constant([[-2.0], [3.0]])
+    sagb(tree, bias=bias)
     for round_ in sagb.rounds:
         round_.kernel.assign([[[1.0], [1.0]]])
     # relu makes both hidden values 0, so that only the biases are left to be added up
-    assert float(sagb(tree)[0, 0, 0]) == 1.0
+    assert float(sagb(tree, bias=bias)[0, 0, 0]) == 1.0
 
 
 @pytest.mark.parametrize("kind", ["mean", "pool", "lstm"])
@@ -132,9 +134,9 @@ def test_the_lstm_depends_on_the_order_of_children_and_the_others_do_not():
     assert np.abs(lstm(values, there) - lstm(values, back)).max() > 1e-3
 
 
-@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("stacked", [False, True])
 @pytest.mark.parametrize("shape", [(5, 4), (5, 2, 3)])
-def test_self_and_mean_and_their_gradient_are_those_of_plain_gathers(shape, beside):
+def test_self_and_mean_and_their_gradient_are_those_of_plain_gathers(shape, stacked):
     values = tf.constant(np.random.default_rng(0).normal(size=shape))
     own = tf.constant([3, 0, 3])
     children = (tf.constant([[0, 4], [4, 4]]), tf.constant([[1, 2, 0]]))
@@ -142,7 +144,7 @@ def test_self_and_mean_and_their_gradient_are_those_of_plain_gathers(shape, besi
     def plain(values):
         means = [tf.reduce_mean(tf.gather(values, index), axis=1) for index in children]
         both = [tf.gather(values, own), tf.concat(means, axis=0)]
-        return tf.stack(both, axis=1) if beside else both[0] + both[1]
+        return tf.stack(both, axis=1) if stacked else both[0] + both[1]
 
     def scored(function):
         with tf.GradientTape() as tape:
@@ -153,8 +155,8 @@ def test_self_and_mean_and_their_gradient_are_those_of_plain_gathers(shape, besi
         return outputs, tape.gradient(score, values)
 
     expected = scored(plain)
-    got = scored(lambda values: gather_self_and_mean(values, own, children, beside=beside))
-    half = gather_self_and_mean(tf.cast(values, tf.bfloat16), own, children, beside=beside)
+    got = scored(lambda values: gather_self_and_mean(values, own, children, stacked=stacked))
+    half = gather_self_and_mean(tf.cast(values, tf.bfloat16), own, children, stacked=stacked)
     np.testing.assert_allclose(tf.cast(half, tf.float64), expected[0], atol=0.05)
     for mine, theirs in zip(got, expected, strict=True):
         np.testing.assert_allclose(mine, tf.convert_to_tensor(theirs), rtol=1e-6)

@@ -48,7 +48,7 @@ def small_config(**changes: Any) -> Config:
 
 def weights_of(trained: Any) -> dict[str, np.ndarray]:
     """Weights of a trained model by name, the model's own name left out."""
-    weights = trained.encoder.model.weights
+    weights = trained.model.weights
     return {w.path.split("/", 1)[1]: w.numpy() for w in weights}
 
 

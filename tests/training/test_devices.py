@@ -8,27 +8,23 @@ import tensorflow as tf
 
 from cade_tf.config import DeviceOptions
 from cade_tf.errors import InputError
-from cade_tf.models.factory import make_model
 from cade_tf.sampling.graph_tables import make_graph_tables
 from cade_tf.training import devices
 from cade_tf.training.gradients import GROWTH_STEPS, INITIAL_SCALE, LossScale
-from cade_tf.training.step import TrainingStep
-from tests.training.small_run import NODES, WIDTH, small_config, small_graph
+from tests import engine
+from tests.training.small_run import WIDTH, small_config, small_graph
 
 
 def make_step(precision="float32", **options):
     graph = small_graph()
     config = small_config(precision=precision, **options)
-    model = make_model(
-        config, feature_width=WIDTH, num_known=NODES, dtype=devices.POLICIES[precision]
-    )
-    return TrainingStep(model, make_graph_tables(graph, graph.features), config)
+    return engine.make_step(config, make_graph_tables(graph, graph.features), WIDTH)
 
 
 @pytest.mark.parametrize(("model", "precision"), [("cade_ms", "float16"), ("cade_ma", "bfloat16")])
 def test_half_precision_computes_in_it_and_stays_near_float32(model, precision):
     exact, half = make_step(model=model), make_step(precision, model=model)
-    assert half.look().positive.dtype == precision
+    assert half.look().affinities.dtype == precision
     assert all(w.dtype == "float32" for w in half.model.weights)
     expected, found = exact.run(tf.constant(10)), half.run(tf.constant(10))
     np.testing.assert_allclose(found[0], expected[0], rtol=0.02)
@@ -39,7 +35,7 @@ def test_bfloat16_keeps_the_gradient_of_the_bias_row_sparse():
     step = make_step("bfloat16")
     table = step.model.bias.table.value
     with tf.GradientTape() as tape:
-        loss = tf.reduce_sum(step.look().positive)
+        loss = tf.reduce_sum(step.look().affinities)
     assert isinstance(tape.gradient(loss, table), tf.IndexedSlices)
 
 

@@ -29,17 +29,16 @@ def dense_gradients(run_dir, output, options):
     """As `two_cpus`; writes the largest tensor that travels between the replicas."""
     import tensorflow as tf
 
-    from cade_tf.models.factory import make_model
     from cade_tf.sampling.graph_tables import make_graph_tables
     from cade_tf.training import devices
-    from cade_tf.training.step import TrainingStep
+    from tests import engine
 
     (cpu,) = tf.config.list_physical_devices("CPU")
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
     graph, config = small_run.small_graph(), small_run.small_config(**options)
     with devices.make_strategy(config).scope():
-        model = make_model(config, feature_width=small_run.WIDTH, num_known=small_run.NODES)
-        step = TrainingStep(model, make_graph_tables(graph, graph.features), config)
+        tables = make_graph_tables(graph, graph.features)
+        step = engine.make_step(config, tables, small_run.WIDTH)
     definition = step.run.get_concrete_function(tf.constant(1)).graph.as_graph_def()
     found = []
     for function in (definition, *definition.library.function):
@@ -123,7 +122,7 @@ def test_two_processes_reach_the_weights_of_one_and_only_the_chief_writes(alone,
         {k: v for k, v in outputs[0].items() if k != "embeddings"},
         {k: v for k, v in outputs[1].items() if k != "embeddings"},
     )
-    events = list((tmp_path / "run").glob("events.*"))
+    events = list((tmp_path / "run").rglob("events.*"))
     assert {path.name.split(".")[-3] for path in events} == {str(workers[0].pid)}
 
 

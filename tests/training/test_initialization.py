@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from cade_tf.config import Config
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
+from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.models.factory import make_model
 from cade_tf.training.initialization import start_as_smoothing
 from cade_tf.training.trainer import train
@@ -39,6 +40,12 @@ def options(model: str = "graphsage", **changes: object) -> Config:
     return Config(**(common | changes))
 
 
+def built_model(config: Config) -> DualEncoder:
+    model = make_model(config)
+    model.build_for(WIDTH, NODES)
+    return model
+
+
 def filters(graph: Graph, weights: list[float]) -> list[np.ndarray]:
     """(a I + (1 - a) P)^2, densely and from the definition."""
     adjacency = graph.adjacency().toarray()
@@ -57,7 +64,7 @@ def main_directions(smoothed: np.ndarray, count: int) -> np.ndarray:
 def test_untrained_encoder_smooths_and_projects(model: str, sparse: bool) -> None:
     graph = random_graph(sparse=sparse)
     config = options(model, self_weights=(0.6,), normalize="none")
-    found = train(graph, config, progress=False).encoder.embed_full(graph, progress=False)
+    found = train(graph, config, progress=False).model.embed_full(graph, progress=False)
     features = random_graph().features
     smoothed = filters(graph, [0.6])[0] @ features
     expected = smoothed @ main_directions(smoothed, DIM)
@@ -67,7 +74,7 @@ def test_untrained_encoder_smooths_and_projects(model: str, sparse: bool) -> Non
 
 def test_aggregators_of_cade_ma_take_self_weights_over_the_range() -> None:
     graph = random_graph()
-    model = make_model(options("cade_ma"), feature_width=WIDTH, num_known=NODES)
+    model = built_model(options("cade_ma"))
     start_as_smoothing(model, graph, graph.features, self_weights=(0.2, 1.0), seed=0)
     weights = [0.2, 0.6, 1.0]
     mean = np.mean([f @ graph.features for f in filters(graph, weights)], axis=0)
@@ -84,7 +91,7 @@ def test_aggregators_of_cade_ma_take_self_weights_over_the_range() -> None:
 
 def test_more_dimensions_than_features_leave_the_rest_at_zero() -> None:
     graph = random_graph()
-    model = make_model(options(dim=WIDTH + 4), feature_width=WIDTH, num_known=NODES)
+    model = built_model(options(dim=WIDTH + 4))
     start_as_smoothing(model, graph, graph.features, self_weights=(0.5,), seed=0)
     kernel = model.sagb.rounds[0].kernel.numpy()[0]
     assert np.linalg.matrix_rank(kernel) == WIDTH
@@ -98,9 +105,7 @@ def test_more_dimensions_than_features_leave_the_rest_at_zero() -> None:
 def test_what_is_not_linear_is_refused(name: str, value: str) -> None:
     with pytest.raises(InputError, match=name):
         options(**{name: value})
-    model = make_model(
-        options(initialization="glorot", **{name: value}), feature_width=WIDTH, num_known=NODES
-    )
+    model = built_model(options(initialization="glorot", **{name: value}))
     graph = random_graph()
     with pytest.raises(InputError, match=value):
         start_as_smoothing(model, graph, graph.features, self_weights=(0.5,), seed=0)

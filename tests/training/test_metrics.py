@@ -4,22 +4,29 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from cade_tf.config import Config
+from cade_tf.graph.graph import Graph
 from cade_tf.layers.bi_attention import DualPair
 from cade_tf.models.dual_encoder import PairScores
-from cade_tf.training.loss import pair_loss
-from cade_tf.training.metrics import STEP_METRICS, collapse_warning, rank_me, step_metrics
-from tests import oracle
+from cade_tf.training.metrics import (
+    STEP_METRICS,
+    collapse_warning,
+    equal_embeddings,
+    rank_me,
+    step_metrics,
+)
+from cade_tf.training.trainer import train
+from tests import engine, oracle
 
 
 def measured(positive, negative, nodes, valid=None):
     positive, negative = np.float32(positive), np.float32(negative)
     scores = PairScores(
-        tf.constant(positive),
-        tf.constant(negative),
+        tf.constant(np.hstack([positive[:, None], negative])),
         DualPair(tf.constant(np.float32(nodes)), None, None),
     )
     valid = tf.fill([len(positive)], True) if valid is None else tf.constant(valid)
-    terms = pair_loss(scores, valid, negative_weight=1.0, temperature=1.0)
+    terms = engine.pair_terms(scores, valid, 1.0, 1.0)
     values = step_metrics(scores, terms, valid).numpy()
     return dict(zip(STEP_METRICS, map(float, values), strict=True))
 
@@ -78,4 +85,23 @@ def test_a_run_whose_embeddings_all_point_one_way_is_called_collapsed():
 def test_a_run_whose_partners_are_all_opposite_is_called_collapsed():
     warning = collapse_warning(healthy(positive_affinity=-0.95, negative_affinity=-0.95))
     assert "-0.95 and -0.95" in warning
-    assert "--negative_weight" in warning
+    assert "lower the weight of negatives" in warning
+
+
+def test_embeddings_that_are_all_equal_are_told(caplog):
+    rows = np.tile(np.array([[0.6, -0.8]], np.float32), (5, 1))
+    assert "all embeddings are equal" in equal_embeddings(rows)
+    assert "collapsed" in caplog.text
+    rows[3, 0] += 0.01
+    assert equal_embeddings(rows) is None
+
+
+def test_training_warns_of_features_that_tell_no_nodes_apart(caplog):
+    config = Config(model="graphsage", dim=4, fanouts=(2,), steps=0)
+    edges = [[0, 1], [1, 2], [2, 3]]
+    train(Graph.from_edges(edges, features=np.ones((4, 2))), config, progress=False)
+    assert "All nodes have the same features" in caplog.text
+    by_row = config.replace(feature_scaling="row")
+    lengths = np.array([[1.0], [2.0], [4.0], [8.0]])
+    train(Graph.from_edges(edges, features=lengths), by_row, progress=False)
+    assert "The scaling row makes the features of all nodes equal" in caplog.text

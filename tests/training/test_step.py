@@ -9,10 +9,8 @@ from tensorflow.python.framework import op_callbacks
 from cade_tf.config import Config
 from cade_tf.graph.graph import Graph
 from cade_tf.inference.algorithm1 import embed_all_nodes
-from cade_tf.models.factory import make_model
 from cade_tf.sampling.graph_tables import make_graph_tables
 from cade_tf.training.metrics import STEP_METRICS
-from cade_tf.training.step import TrainingStep
 from tests import engine
 
 
@@ -28,8 +26,7 @@ def step_of(name="cade_ms", **options):
         **options,
     }
     config = Config(model=name, **settings)
-    model = make_model(config, feature_width=engine.WIDTH, num_known=engine.NODES, seed=config.seed)
-    return TrainingStep(model, engine.small_tables(), config)
+    return engine.make_step(config)
 
 
 def weights_of(step):
@@ -37,7 +34,9 @@ def weights_of(step):
 
 
 def embeddings_of(step):
-    return embed_all_nodes(step.model, step.graph, walks=2, walk_length=2, seed=1, progress=False)
+    return embed_all_nodes(
+        step.model, step.sampler.graph, walks=2, walk_length=2, seed=1, progress=False
+    )
 
 
 def same(one, other):
@@ -157,8 +156,8 @@ def test_no_tensor_holds_the_features_of_all_leaves(eager_functions, name, spars
     config = Config(
         model=name, k=2, dim=8, fanouts=FANOUTS, batch_size=BATCH, negatives=5, walk_length=2
     )
-    model = make_model(config, feature_width=WIDE, num_known=CROWD)
-    step = TrainingStep(model, crowd(sparse), config)
+    step = engine.make_step(config, crowd(sparse), WIDE)
+    model = step.model
     with Largest() as record:
         step.run(tf.constant(1))
     assert record.sizes

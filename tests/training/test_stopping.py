@@ -8,8 +8,9 @@ import pytest
 from cade_tf.config import Config
 from cade_tf.errors import InputError
 from cade_tf.experiments.validation import make_validate
-from cade_tf.graph.splits import NodeSplit, unseen_nodes
+from cade_tf.graph.splits import NodeSplit, split_nodes
 from cade_tf.training.early_stopping import EarlyStopping
+from cade_tf.training.held_out_pairs import with_pairs
 from cade_tf.training.signals import RunStopped, StopRequest
 from cade_tf.training.trainer import train
 from tests.training.small_run import assert_same_bits, small_config, small_graph, weights_of
@@ -23,12 +24,19 @@ def test_only_a_higher_score_is_better_and_patience_counts_anew_after_it():
     assert stopping.best_step == 2
 
 
+def test_a_gain_that_is_too_small_is_none():
+    stopping = EarlyStopping(patience=2, smallest_gain=0.1)
+    scores = [0.0, 0.1, 0.109, 0.112]
+    told = [stopping.better(step, score) for step, score in enumerate(scores)]
+    assert told == [True, True, False, True]
+
+
 def scripted(scores):
     """A validation that gives these scores, and the weights of the encoder at each."""
     seen = {}
 
-    def validate(encoder, step):
-        seen[step] = {w.path.split("/", 1)[1]: w.numpy() for w in encoder.model.weights}
+    def validate(model, step):
+        seen[step] = {w.path.split("/", 1)[1]: w.numpy() for w in model.weights}
         return {"mrr": scores[len(seen) - 1]}
 
     return validate, seen
@@ -72,14 +80,45 @@ def test_a_score_to_stop_on_needs_a_validation():
         train(small_graph(), small_config(**OPTIONS), progress=False)
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_training_that_ruins_a_good_start_keeps_the_start(kept, tmp_path):
+    graph = small_graph()
+    start = small_config(
+        model="graphsage",
+        activation="linear",
+        initialization="smoothing",
+        feature_scaling="standard_row",
+        steps=0,
+    )
+    ruined = start.replace(
+        steps=90, learning_rate=0.5, feature_dropout=0.9, stop_on="pairs", patience=2
+    )
+    trained = train(graph, ruined, run_dir=tmp_path if kept else None, progress=False)
+    assert trained.best_step == 0
+    assert trained.steps < 90
+    assert_same_bits(weights_of(trained), weights_of(train(graph, start, progress=False)))
+
+
+def test_stopping_on_pairs_hides_nothing_and_scores_the_same_pairs_at_every_call():
+    graph = small_graph()
+    config = small_config(steps=10, stop_on="pairs")
+    trained = train(graph, config, progress=False)
+    assert trained.model.prepared().known_ids.tolist() == graph.ids.tolist()
+    scores = with_pairs(graph, config, lambda model, step: {"other": 1.0})
+    first = scores(trained.model, 10)
+    assert 0 < first["pairs"] <= 1
+    assert first["other"] == 1.0
+    assert scores(trained.model, 10) == first
+
+
 def test_validation_scores_held_out_nodes_and_never_looks_at_test_nodes():
     graph = small_graph()
-    split = unseen_nodes(graph, 0.3, seed=0)
+    split = split_nodes(graph, 0.3, seed=0)
     config = small_config(validate_every=10, stop_on="probe", steps=10)
     found = []
 
-    def validate(encoder, step):
-        found.append(make_validate(graph, split, config)(encoder, step))
+    def validate(model, step):
+        found.append(make_validate(graph, split, config)(model, step))
         return found[-1]
 
     trained = train(graph.subgraph(split.train), config, progress=False, validate=validate)
@@ -95,13 +134,13 @@ def test_validation_scores_held_out_nodes_and_never_looks_at_test_nodes():
         validation=[position[n] for n in split.validation],
         test=[],
     )
-    assert make_validate(smaller, moved, config)(trained.encoder, 10) == scores
+    assert make_validate(smaller, moved, config)(trained.model, 10) == scores
 
 
 def test_stopping_on_labels_needs_labels():
     graph = small_graph()
     bare = type(graph).from_edges(graph.edges(), features=graph.features)
-    split = unseen_nodes(graph, 0.3, seed=0)
+    split = split_nodes(graph, 0.3, seed=0)
     with pytest.raises(InputError, match="a graph with labels"):
         make_validate(bare, split, small_config(validate_every=5, stop_on="probe"))
 

@@ -1,18 +1,26 @@
 """What TensorBoard finds in a run directory."""
 
+import dataclasses
 import json
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.plugins.custom_scalar import layout_pb2
 from tensorboard.plugins.hparams import plugin_data_pb2
 from tensorboard.util import tensor_util
 
+from cade_tf.config import Config
 from cade_tf.experiments import single_run
 from cade_tf.graph import loading
+from cade_tf.graph.digits import digits
+from cade_tf.graph.splits import NodeSplit
 from cade_tf.inference import outputs
-from cade_tf.training import projector
+from cade_tf.training import curves, projector
 from cade_tf.training.metrics import STEP_METRICS
+from cade_tf.training.summaries import EVENTS_FOLDER, FINAL_FOLDER, explaining
+from cade_tf.training.trainer import train
 from tests.training.small_run import NODES, small_config, small_graph
 
 EVERYTHING = {"images": 0, "tensors": 0, "histograms": 0, "scalars": 0}
@@ -30,11 +38,20 @@ def run_dir(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def events(run_dir):
-    accumulator = EventAccumulator(str(run_dir), size_guidance=EVERYTHING)
+def read(folder):
+    accumulator = EventAccumulator(str(folder), size_guidance=EVERYTHING)
     accumulator.Reload()
     return accumulator
+
+
+@pytest.fixture(scope="module")
+def events(run_dir):
+    return read(run_dir / EVENTS_FOLDER)
+
+
+@pytest.fixture(scope="module")
+def final(run_dir):
+    return read(run_dir / FINAL_FOLDER)
 
 
 def steps(events, tag):
@@ -45,29 +62,75 @@ def values(events, tag):
     return [tensor_util.make_ndarray(event.tensor_proto) for event in events.Tensors(tag)]
 
 
-@pytest.mark.parametrize(
-    "tag",
-    [
-        *(f"train/{name}" for name in STEP_METRICS if name != "mean_cosine"),
-        "collapse/mean_cosine",
-        "train/learning_rate",
-        "norm/gradient",
-        "speed/steps_per_second",
-        "speed/pairs_per_second",
-    ],
-)
-def test_scalars_are_written_every_few_steps(tag, events):
+OFTEN = [*STEP_METRICS, "learning_rate", "gradient_norm", "steps_per_second", "pairs_per_second"]
+SELDOM = [
+    "weights_norm", "global_bias_norm", "rank_me", "attention_entropy", "validation_mrr",
+    "validation_probe",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OFTEN)
+def test_scalars_are_written_every_few_steps(name, events):
+    tag = curves.tag(name)
     assert steps(events, tag) == [10, 20]
     assert np.isfinite(values(events, tag)).all()
 
 
-@pytest.mark.parametrize(
-    "tag",
-    ["norm/weights", "norm/global_bias", "collapse/rank_me", "attention/entropy",
-     "attention/mean", "attention/weights", "validation/mrr", "validation/probe"],
-)  # fmt: skip
+@pytest.mark.parametrize("tag", [*map(curves.tag, SELDOM), "attention/mean", "attention/weights"])
 def test_details_are_written_seldom(tag, events):
     assert steps(events, tag) == [20]
+
+
+def test_a_run_that_does_not_say_how_often_gets_details_ten_times(tmp_path):
+    train(
+        small_graph(), small_config(steps=100, summary_every=50), run_dir=tmp_path, progress=False
+    )
+    found = read(tmp_path / EVENTS_FOLDER)
+    assert steps(found, curves.tag("rank_me")) == list(range(10, 101, 10))
+
+
+def test_every_curve_is_written_and_no_other(events):
+    plugins = {tag: events.SummaryMetadata(tag).plugin_data.plugin_name for tag in
+               events.Tags()["tensors"]}  # fmt: skip
+    written = {tag for tag, plugin in plugins.items() if plugin == "scalars"}
+    assert written == {curves.tag(name) for name in curves.CURVES}
+
+
+def test_the_first_group_tells_whether_the_run_is_healthy(events):
+    tags = {tag for tag in events.Tags()["tensors"] if "/" in tag}
+    first = min(tag.split("/")[0] for tag in tags)
+    shown = {tag.split("/")[1] for tag in tags if tag.startswith(f"{first}/")}
+    assert shown == {
+        "loss", "mrr", "validation_mrr", "validation_probe", "attention_entropy", "mean_cosine",
+        "rank_me", "pairs_per_second",
+    }  # fmt: skip
+
+
+def test_everything_that_is_drawn_is_described(events, final):
+    for found in (events, final):
+        for tag in found.Tags()["tensors"]:
+            metadata = found.SummaryMetadata(tag)
+            if metadata.plugin_data.plugin_name in ("scalars", "histograms", "images"):
+                assert metadata.summary_description, tag
+
+
+def test_a_page_of_text_says_what_each_curve_should_do(events):
+    (text,) = values(events, "1_is_this_run_healthy")
+    for name in curves.CURVES:
+        assert f"| {curves.tag(name)} |".encode() in text.item()
+
+
+def test_the_custom_page_has_charts_of_curves_that_are_there(events):
+    (content,) = values(events, "custom_scalars__config__")
+    (category,) = layout_pb2.Layout.FromString(content.item()).category
+    tags = {tag for chart in category.chart for tag in chart.multiline.tag}
+    assert len(category.chart) == len(curves.LAYOUT)
+    assert {tag.strip("^$") for tag in tags} <= set(events.Tags()["tensors"])
+
+
+def test_runs_have_names_in_tensorboard(run_dir):
+    folders = {path.parent.relative_to(run_dir) for path in run_dir.rglob("events.out.*")}
+    assert {str(folder) for folder in folders} == {"train", "final"}
 
 
 def test_every_weight_has_a_histogram(events):
@@ -82,37 +145,78 @@ def test_the_attention_is_a_picture_of_k_by_k_squares(events):
 
 
 def test_the_entropy_of_the_attention_is_at_most_that_of_equal_weights(events):
-    assert 0 < values(events, "attention/entropy")[0] <= np.log(9) + 1e-6
+    assert 0 < values(events, curves.tag("attention_entropy"))[0] <= np.log(9) + 1e-6
 
 
 def test_the_flags_are_there_as_text(events):
-    (text,) = values(events, "flags")
+    (text,) = values(events, "2_flags")
     assert b"| k | 3 |" in text.item()
 
 
-def test_the_final_scores_stand_beside_the_flags_in_the_hparams_table(run_dir, events):
+def test_the_final_scores_stand_with_the_flags_in_the_hparams_table(run_dir, final):
     result = json.loads((run_dir / "result.json").read_text())
-    (found,) = values(events, "score/logreg_micro_f1")
+    (found,) = values(final, "score/logreg_micro_f1")
     assert found == pytest.approx(result["scores"]["logreg"]["micro_f1"])
-    metadata = events.SummaryMetadata("_hparams_/session_start_info")
-    data = plugin_data_pb2.HParamsPluginData.FromString(metadata.plugin_data.content)
-    assert data.session_start_info.hparams["k"].number_value == 3
-    assert data.session_start_info.hparams["model"].string_value == "cade_ma"
+    metadata = final.SummaryMetadata("_hparams_/session_start_info")
+    info = plugin_data_pb2.HParamsPluginData.FromString(
+        metadata.plugin_data.content
+    ).session_start_info
+    assert info.hparams["k"].number_value == 3
+    assert info.hparams["model"].string_value == "cade_ma"
+    assert "aggregator" not in info.hparams
+    assert info.group_name.endswith(f"/{run_dir.name}")
 
 
-def test_the_projector_finds_points_ids_and_labels(run_dir):
-    points = np.frombuffer((run_dir / projector.TENSOR_FILE).read_bytes(), "<f4")
+def test_the_hparams_table_has_the_model_and_what_differs():
+    assert explaining(Config()) == {"model": Config().model}
+    assert explaining(Config(k=3, fanouts=(4, 2), run_dir="x")) == {
+        "model": Config().model, "k": 3, "fanouts": "4,2",
+    }  # fmt: skip
+
+
+def test_the_projector_finds_points_ids_labels_and_what_training_saw(run_dir):
+    folder = run_dir / EVENTS_FOLDER
+    points = np.frombuffer((folder / projector.TENSOR_FILE).read_bytes(), "<f4")
     np.testing.assert_array_equal(
         points.reshape(NODES, -1), np.load(run_dir / outputs.EMBEDDINGS_FILE)
     )
-    head, *rows = (run_dir / projector.METADATA_FILE).read_text().splitlines()
-    assert head == "id\tlabel"
-    assert rows == [f"{i}\t{label}" for i, label in enumerate(small_graph().labels)]
-    assert f"tensor_shape: {NODES}" in (run_dir / projector.CONFIG_FILE).read_text()
+    head, *rows = (folder / projector.METADATA_FILE).read_text().splitlines()
+    assert head == "id\tlabel\ttraining"
+    split = NodeSplit.load(run_dir / single_run.SPLIT_FILE)
+    known = np.isin(np.arange(NODES), split.seen)
+    assert known.any()
+    assert not known.all()
+    assert rows == [
+        f"{i}\t{label}\t{'seen' if known[i] else 'unseen'}"
+        for i, label in enumerate(small_graph().labels)
+    ]
+    assert f"tensor_shape: {NODES}" in (folder / projector.CONFIG_FILE).read_text()
+    assert not (folder / projector.SPRITE_FILE).exists()
+
+
+def test_ids_alone_have_no_header(tmp_path):
+    graph = dataclasses.replace(small_graph(), labels=None)
+    projector.write(tmp_path, np.zeros((NODES, 4), np.float32), graph)
+    lines = (tmp_path / EVENTS_FOLDER / projector.METADATA_FILE).read_text().splitlines()
+    assert lines == [str(i) for i in range(NODES)]
+
+
+def test_digits_are_shown_as_digits(tmp_path):
+    graph = digits()
+    projector.write(tmp_path, np.zeros((graph.num_nodes, 4), np.float32), graph)
+    folder = tmp_path / EVENTS_FOLDER
+    assert f'image_path: "{projector.SPRITE_FILE}"' in (folder / projector.CONFIG_FILE).read_text()
+    picture = tf.io.decode_png((folder / projector.SPRITE_FILE).read_bytes()).numpy()[:, :, 0]
+    side, pixels = 43, projector.PIXELS
+    assert picture.shape == (side * pixels, side * pixels)
+    # Node 50 is at place 7 of row 1; its features are the upper half of its picture.
+    shown = picture[pixels : 2 * pixels, 7 * pixels : 8 * pixels][::2, ::2]
+    ink = graph.features[side + 7].reshape(4, 8) / 16
+    np.testing.assert_allclose(1 - shown[:4] / 255, ink, atol=1 / 255)
 
 
 def test_of_many_points_the_projector_gets_a_part(tmp_path, monkeypatch):
     monkeypatch.setattr(projector, "MOST_POINTS", 10)
     projector.write(tmp_path, np.zeros((NODES, 4), np.float32), small_graph())
-    assert len((tmp_path / projector.METADATA_FILE).read_text().splitlines()) == 11
-    assert (tmp_path / projector.TENSOR_FILE).stat().st_size == 10 * 4 * 4
+    assert len((tmp_path / EVENTS_FOLDER / projector.METADATA_FILE).read_text().splitlines()) == 11
+    assert (tmp_path / EVENTS_FOLDER / projector.TENSOR_FILE).stat().st_size == 10 * 4 * 4

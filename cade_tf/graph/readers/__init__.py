@@ -2,18 +2,20 @@
 
 import dataclasses
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from cade_tf.errors import InputError
 from cade_tf.graph import arrays, shards, storage
 from cade_tf.graph.graph import Graph
+from cade_tf.graph.joining import join_graphs
 from cade_tf.graph.readers import (
     dgl_reddit,
     edge_list,
     gnn_benchmark,
     graphsage,
     matlab,
+    musae,
     planetoid,
 )
 
@@ -62,7 +64,7 @@ FORMATS: dict[str, Format] = {
         dgl_reddit.files,
     ),
     "gnn_benchmark": Format(
-        "npz of Graph2Gauss and gnn-benchmark",
+        "npz of Graph2Gauss, gnn-benchmark and GraphData",
         gnn_benchmark.recognises,
         gnn_benchmark.read,
         gnn_benchmark.files,
@@ -71,8 +73,14 @@ FORMATS: dict[str, Format] = {
     "graphsage": Format(
         "GraphSAGE PREFIX-G.json", graphsage.recognises, graphsage.read, graphsage.files
     ),
+    "musae": Format(
+        "MUSAE folder of edges.csv, features.json, target.csv, or a folder of such",
+        musae.recognises,
+        musae.read,
+        musae.files,
+    ),
     "edge_list": Format(
-        "edge list: csv, tsv, white space, gzip",
+        "edge list: csv, tsv, white space, gzip, npy, Parquet",
         edge_list.recognises,
         edge_list.read,
         edge_list.files,
@@ -113,9 +121,18 @@ def recognise(path: Path) -> str:
     raise InputError(
         str(path),
         "a graph of a known format (" + ", ".join(FORMATS) + ")",
-        "an empty file" if path.stat().st_size == 0 else "unknown content",
+        _content(path),
         "Convert it, or write an edge list.",
     )
+
+
+def _content(path: Path) -> str:
+    """What an unknown file holds, as far as can be told."""
+    if path.stat().st_size == 0:
+        return "an empty file"
+    if zipfile.is_zipfile(path):
+        return "an npz of " + (", ".join(arrays.member_names(path)) or "nothing")
+    return "unknown content"
 
 
 def read(
@@ -133,7 +150,7 @@ def read(
         format: Name of its format; by default it is recognised by content.
         features: Node features that belong to an edge list.
         labels: Node labels that belong to an edge list.
-        verify: Whether a file of our own is proved anew; other files always are.
+        verify: Whether a file of our own is proved again; other files always are.
 
     Returns:
         The graph.
@@ -146,14 +163,18 @@ def read(
         raise InputError("format", "one of " + ", ".join(FORMATS), format, "Choose one.")
     chosen = format or recognise(path)
     tables = {"features": features, "labels": labels}
-    given = {name: Path(file) for name, file in tables.items() if file is not None}
+    given = {name: Path(file).expanduser() for name, file in tables.items() if file is not None}
     if given and chosen != "edge_list":
         raise InputError(
             next(iter(given)),
             "an edge list as --graph",
-            f"format {chosen}",
+            f"{path} of format {chosen}",
             "Other formats bring their own.",
         )
+    for name, file in given.items():
+        if not file.is_file():
+            received = f"the folder {file}" if file.is_dir() else file
+            raise InputError(name, "an existing file", received, "Check the path.")
     try:
         if chosen == _OWN:
             return storage.load(path, verify=verify)
@@ -170,6 +191,30 @@ def read(
         raise InputError(
             str(path), "a graph that fits into memory", "a larger one", "Use a larger machine."
         ) from error
+
+
+def read_several(paths: Sequence[str | Path], *, verify: bool = False) -> Graph:
+    """Reads graphs and joins them; see `cade_tf.graph.joining.join_graphs`.
+
+    Args:
+        paths: Files or folders, each of any format. A graph is called as its file or folder, or,
+            where two would have one name, also as the folder it is in.
+        verify: Whether files of our own are proved again.
+
+    Returns:
+        The graph of all, ids as `NAME/ID`.
+
+    Raises:
+        InputError: As for `read`, or the graphs do not fit each other.
+    """
+    places = [Path(path).expanduser() for path in paths]
+    names = [place.name.split(".")[0] for place in places]
+    if len(set(names)) < len(names):
+        names = [
+            f"{place.resolve().parent.name}/{name}"
+            for place, name in zip(places, names, strict=True)
+        ]
+    return join_graphs([read(place, verify=verify) for place in places], names)
 
 
 def _no_permission(path: Path) -> InputError:

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from cade_tf import problems
 from cade_tf.errors import InputError
 from cade_tf.graph import arrays
-from cade_tf.graph.converters import from_scipy
 from cade_tf.graph.graph import Graph
+from cade_tf.graph.interop import from_scipy
 
 _DATA, _GRAPH = "reddit_data.npz", "reddit_graph.npz"
 
@@ -41,9 +41,11 @@ def read(path: Path) -> Graph:
     edges = _members(graph_file, ("row", "col", "shape"))
     try:
         shape = tuple(int(size) for size in edges["shape"])
+        if shape != (len(nodes["label"]),) * 2:
+            raise ValueError(f"shape {shape} for {len(nodes['label'])} nodes")
         ones = np.ones(len(edges["row"]), bool)
         matrix = sp.csr_array(sp.coo_array((ones, (edges["row"], edges["col"])), shape=shape))
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise InputError(str(graph_file), "a COO matrix", str(error), "Copy it again.") from error
     kinds = nodes["node_types"]
     if not np.isin(kinds, (1, 2, 3)).all():

@@ -1,4 +1,7 @@
-"""npz of Graph2Gauss and gnn-benchmark: `adj_*`, `attr_*`, `labels`."""
+"""npz of Graph2Gauss, gnn-benchmark (`adj_*`, `attr_*`, `labels`) and GraphData.
+
+GraphData (Amazon, Coauthor, DBLP) stores `adj_matrix` and `node_attr` as pickled matrices.
+"""
 
 import zipfile
 from pathlib import Path
@@ -10,14 +13,19 @@ import scipy.sparse as sp
 from cade_tf import problems
 from cade_tf.errors import InputError
 from cade_tf.graph import arrays
-from cade_tf.graph.converters import class_indices, classes_of_matrix, from_scipy
 from cade_tf.graph.graph import Graph
+from cade_tf.graph.interop import from_scipy
+from cade_tf.graph.naming import class_indices, classes_of_matrix, dense_classes
 from cade_tf.graph.readers.unpickling import unpickle
+from cade_tf.graph.validation import sparse_matrix
 
 _PARTS = ("data", "indices", "indptr", "shape")
 _ADJACENCY = ("adj_", "adj_matrix.", "adj_matrix_")
 _ATTRIBUTES = ("attr_", "attr_matrix.", "attr_matrix_")
 _LABELS = ("labels_", "labels.")
+_WHOLE_ADJACENCY = ("adj_matrix", "adj")
+_WHOLE_ATTRIBUTES = ("attr_matrix", "node_attr", "features")
+_WHOLE_LABELS = ("labels", "node_label", "label")
 
 
 def recognises(path: Path) -> bool:
@@ -26,7 +34,8 @@ def recognises(path: Path) -> bool:
         return False
     with arrays.open_archive(path) as archive:
         names = archive.namelist()
-    return any(f"{prefix}indptr.npy" in names for prefix in _ADJACENCY)
+    in_parts = any(f"{prefix}indptr.npy" in names for prefix in _ADJACENCY)
+    return in_parts or any(f"{name}.npy" in names for name in _WHOLE_ADJACENCY)
 
 
 def files(path: Path) -> list[Path]:
@@ -48,31 +57,30 @@ def read(path: Path) -> Graph:
     """
     with arrays.open_archive(path) as archive:
         npz = _Npz(archive, path)
-        adjacency = npz.matrix(_ADJACENCY)
+        adjacency = npz.matrix(_ADJACENCY, _WHOLE_ADJACENCY)
         if adjacency is None:
             raise InputError(
                 str(path),
-                "adj_data, adj_indices, adj_indptr and adj_shape",
+                "adj_data, adj_indices, adj_indptr and adj_shape, or adj_matrix",
                 ", ".join(sorted(npz.names)),
                 "Save the adjacency matrix as CSR.",
             )
         fields: dict[str, Any] = {"name": path.stem}
-        fields["features"] = npz.matrix(_ATTRIBUTES)
-        if fields["features"] is None:
-            fields["features"] = npz.array("attr_matrix")
-        matrix = npz.matrix(_LABELS)
-        labels = npz.array("labels") if matrix is None else matrix.toarray()
+        fields["features"] = npz.matrix(_ATTRIBUTES, _WHOLE_ATTRIBUTES)
+        labels = npz.matrix(_LABELS, _WHOLE_LABELS)
         names = npz.array("node_names")
         if names is not None:
-            fields["node_ids"] = names.astype(str)
+            # The names of Cora-ML still have the line ends of the file they came from.
+            fields["node_ids"] = np.char.strip(names.astype(str))
     with problems.within(path):
         if labels is not None:
             with problems.part():
-                fields |= _labels(labels)
+                fields |= _labels(labels, adjacency.shape[0])
         return from_scipy(adjacency, **fields)
 
 
-def _labels(labels: np.ndarray) -> dict[str, Any]:
+def _labels(labels: Any, nodes: int) -> dict[str, Any]:
+    labels = dense_classes(labels, nodes)
     if labels.ndim == 1:
         return class_indices(labels)
     if labels.ndim != 2 or not np.isin(labels, (0, 1)).all():
@@ -94,21 +102,25 @@ class _Npz:
             return None
         return arrays.read_member(self.archive, self.path, name, unpickle)
 
-    def matrix(self, prefixes: tuple[str, ...]) -> sp.csr_array | None:
-        """A CSR matrix stored in parts under any of some prefixes, None where it is absent."""
+    def matrix(self, prefixes: tuple[str, ...], whole: tuple[str, ...]) -> Any:
+        """A matrix, None where it is absent.
+
+        Args:
+            prefixes: Names before the parts of a CSR matrix.
+            whole: Names of a dense array, or of an array that holds one pickled matrix.
+        """
         for prefix in prefixes:
-            if f"{prefix}indptr" not in self.names:
-                continue
-            parts = [self.array(prefix + part) for part in _PARTS]
-            if any(part is None for part in parts):
-                break
-            data, indices, indptr, shape = parts
-            try:
-                matrix = sp.csr_array((data, indices, indptr), shape=tuple(map(int, shape)))  # type: ignore[arg-type]
-                matrix.check_format(full_check=True)
-            except (ValueError, TypeError, IndexError) as error:
-                raise InputError(
-                    f"{self.path}, {prefix}*", "a CSR matrix", str(error), "Save it again."
-                ) from error
-            return matrix
-        return None
+            if f"{prefix}indptr" in self.names:
+                return self._of_parts(prefix)
+        array = next((self.array(name) for name in whole if name in self.names), None)
+        if array is None or array.dtype.kind != "O" or array.ndim:
+            return array
+        value = array.item()
+        return value if sp.issparse(value) else np.asarray(value)
+
+    def _of_parts(self, prefix: str) -> sp.csr_array | None:
+        parts = [self.array(prefix + part) for part in _PARTS]
+        if any(part is None for part in parts):
+            return None
+        data, indices, indptr, shape = parts
+        return sparse_matrix(f"{self.path}, {prefix}*", (data, indices, indptr), shape)

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from cade_tf import problems
-from cade_tf.cli.progress import Progress
 from cade_tf.errors import InputError
-from cade_tf.graph.converters import class_indices, ids_of
 from cade_tf.graph.graph import Graph
+from cade_tf.graph.naming import class_indices, ids_of
 from cade_tf.graph.readers.node_link import read_node_link
-from cade_tf.graph.readers.tables import rows_of_npy
+from cade_tf.graph.readers.npy import rows_of_npy
+from cade_tf.graph.readers.text import read_json_object
+from cade_tf.progress import Progress
 
 _SUFFIX = "-G.json"
 
@@ -33,8 +34,8 @@ def files(path: Path) -> list[Path]:
         raise InputError(str(path), "one PREFIX-G.json", "none or several", "Give the file itself.")
     prefix = _name(graph_file)
     companions = [f"{prefix}-{rest}" for rest in ("feats.npy", "id_map.json", "class_map.json")]
-    beside = [graph_file.with_name(name) for name in companions]
-    return [graph_file, *(file for file in beside if file.exists())]
+    present = [graph_file.with_name(name) for name in companions]
+    return [graph_file, *(file for file in present if file.exists())]
 
 
 def _graph_file(path: Path) -> Path | None:
@@ -66,27 +67,29 @@ def read(path: Path) -> Graph:
         InputError: A file is damaged or does not fit the others.
     """
     graph_file, *companions = files(path)
-    beside = {file.name.rsplit("-", 1)[1]: file for file in companions}
+    present = {file.name.rsplit("-", 1)[1]: file for file in companions}
     with Progress(f"reading {graph_file.name}", graph_file.stat().st_size, "bytes") as progress:
         document, links = read_node_link(graph_file, progress.advance)
     ids, split = _nodes(document, graph_file)
     fields: dict[str, Any] = {"node_ids": ids_of(ids), "split": split, "name": _name(graph_file)}
-    if "class_map.json" in beside:
+    if "class_map.json" in present:
         with problems.part():
-            fields |= _labels(beside["class_map.json"], ids)
+            fields |= _labels(present["class_map.json"], ids)
     rows = np.arange(len(ids))
-    if "id_map.json" in beside:
+    if "id_map.json" in present:
         with problems.part():
-            rows = _rows(ids, beside["id_map.json"])
+            rows = _rows(ids, present["id_map.json"])
     with problems.within(graph_file):
         graph = Graph.from_edges(links, num_nodes=len(ids), **fields)
+    if not document.get("directed"):
+        graph = dataclasses.replace(graph, report=graph.report.undirected)
     # The two largest things, features and links, are not in memory at the same time.
     del document, links
     features = None
-    if "feats.npy" in beside:
+    if "feats.npy" in present:
         with problems.part():
-            features = rows_of_npy(beside["feats.npy"], rows)
-    with problems.within(beside.get("feats.npy", graph_file)):
+            features = rows_of_npy(present["feats.npy"], rows)
+    with problems.within(present.get("feats.npy", graph_file)):
         return dataclasses.replace(graph, features=features, graph_ids=_graph_ids(graph))
 
 
@@ -115,7 +118,7 @@ def _nodes(document: dict[str, Any], path: Path) -> tuple[list[Any], np.ndarray 
 
 def _rows(ids: list[Any], id_map_file: Path) -> np.ndarray:
     """Row of each node in the features."""
-    id_map = _json_object(id_map_file)
+    id_map = read_json_object(id_map_file)
     missing = [node for node in ids if str(node) not in id_map]
     if missing:
         raise InputError(
@@ -137,7 +140,7 @@ def _rows(ids: list[Any], id_map_file: Path) -> np.ndarray:
 
 def _labels(path: Path, ids: list[Any]) -> dict[str, Any]:
     """Classes of the nodes; a node that is absent has none."""
-    class_map = _json_object(path)
+    class_map = read_json_object(path)
     values = [class_map.get(str(node)) for node in ids]
     present = [value for value in values if value is not None]
     if ids and not present:
@@ -163,18 +166,6 @@ def _labels(path: Path, ids: list[Any]) -> dict[str, Any]:
     if all(isinstance(value, int) and not isinstance(value, bool) for value in present):
         return class_indices([-1 if value is None else value for value in values])
     return class_indices(["" if value is None else str(value) for value in values])
-
-
-def _json_object(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise InputError(
-            str(path), "complete JSON", f"damaged content ({error})", "Copy it again."
-        ) from error
-    if not isinstance(value, dict):
-        raise InputError(str(path), "a JSON object", type(value).__name__, "Recreate it.")
-    return value
 
 
 def _graph_ids(graph: Graph) -> np.ndarray | None:

@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from cade_tf import problems
 from cade_tf.errors import InputError
-from cade_tf.graph.converters import class_indices, classes_of_matrix, from_scipy
 from cade_tf.graph.graph import Graph
+from cade_tf.graph.interop import from_scipy
+from cade_tf.graph.naming import class_indices, classes_of_matrix, dense_classes
+from cade_tf.graph.readers.mat_file import Other, read_variables
 
 _NETWORK = ("network", "adj", "adjacency", "a", "net", "graph", "w")
 _ATTRIBUTES = ("attributes", "features", "feature", "attr", "attrb", "x")
@@ -44,7 +45,7 @@ def read(path: Path) -> Graph:
         InputError: The file is damaged, or its matrices do not fit.
     """
     variables = _load(path)
-    network = _pick(variables, _NETWORK)
+    network = _pick(variables, _NETWORK, path)
     if network is None:
         raise InputError(
             str(path),
@@ -52,12 +53,12 @@ def read(path: Path) -> Graph:
             ", ".join(variables) or "nothing",
             "Rename the adjacency matrix.",
         )
-    labels = _pick(variables, _LABELS)
-    fields: dict[str, Any] = {"features": _pick(variables, _ATTRIBUTES)}
+    labels = _pick(variables, _LABELS, path)
+    fields: dict[str, Any] = {"features": _pick(variables, _ATTRIBUTES, path)}
     with problems.within(path):
         if labels is not None:
             with problems.part():
-                fields |= _labels(labels)
+                fields |= _labels(labels, network.shape[0])
         return from_scipy(network, name=path.stem.lower(), **fields)
 
 
@@ -70,25 +71,19 @@ def _load(path: Path) -> dict[str, Any]:
                 "version 7.3 (HDF5)",
                 "Save it in MATLAB with -v7.",
             )
-    from scipy.io import loadmat
-
-    try:
-        variables = loadmat(path, spmatrix=False)
-    except Exception as error:
-        # SciPy's reader raises whatever its C code meets in a damaged file.
-        raise InputError(
-            str(path), "a MATLAB file", f"damaged content ({error})", "Copy it again."
-        ) from error
-    return {name: value for name, value in variables.items() if not name.startswith("__")}
+    return {name: value for name, value in read_variables(path).items() if name}
 
 
-def _pick(variables: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    lower = {name.lower(): value for name, value in variables.items()}
-    return next((lower[name] for name in names if name in lower), None)
+def _pick(variables: Mapping[str, Any], names: tuple[str, ...], path: Path) -> Any:
+    lower = {name.lower(): (name, value) for name, value in variables.items()}
+    name, value = next((lower[name] for name in names if name in lower), ("", None))
+    if isinstance(value, Other):
+        raise InputError(f"{path}, {name}", "a matrix of numbers", value.kind, "Convert it.")
+    return value
 
 
-def _labels(value: Any) -> dict[str, Any]:
-    matrix = value.toarray() if sp.issparse(value) else np.asarray(value)
+def _labels(value: Any, nodes: int) -> dict[str, Any]:
+    matrix = dense_classes(value, nodes)
     if matrix.ndim == 2 and 1 in matrix.shape:
         return class_indices(matrix.ravel())
     if not np.isin(matrix, (0, 1)).all():

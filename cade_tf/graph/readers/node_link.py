@@ -154,7 +154,7 @@ class _Links:
 
     def _any(self, block: bytes, complete: bool) -> tuple[int, bool]:
         """Decodes object by object; returns the bytes read and whether the list has ended."""
-        # Cut behind a bracket, never within a character of several bytes.
+        # Cut after a bracket, never within a character of several bytes.
         cut = len(block) if complete else max(block.rfind(b"}"), block.rfind(b"]")) + 1
         try:
             text = block[:cut].decode()

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 
 from cade_tf import problems
 from cade_tf.errors import InputError
-from cade_tf.graph.converters import classes_of_matrix
 from cade_tf.graph.graph import Graph
+from cade_tf.graph.naming import classes_of_matrix, dense_classes
 from cade_tf.graph.readers.unpickling import read_pickle
 
 _SUFFIXES = ("allx", "ally", "tx", "ty", "graph", "test.index")
@@ -67,7 +67,7 @@ def read(path: Path) -> Graph:
     if len(order) and (order.min() < known.shape[0] or len(np.unique(order)) != len(order)):
         raise InputError(
             str(index_path),
-            f"distinct ids from {known.shape[0]}, behind the rows of allx",
+            f"distinct ids from {known.shape[0]}, after the rows of allx",
             f"{order.min()} or a repetition",
             "Use the file that belongs to allx.",
         )
@@ -117,7 +117,7 @@ def _matrix(path: Path) -> sp.csr_array:
     value = read_pickle(path)
     if isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype.kind in "fiub":
         value = sp.csr_array(value)
-    if not sp.issparse(value):
+    if not (sp.issparse(value) and value.format == "csr"):
         raise InputError(str(path), "a matrix of features", type(value).__name__, "Replace it.")
     return value
 
@@ -125,7 +125,8 @@ def _matrix(path: Path) -> sp.csr_array:
 def _labels(path: Path, rows: int) -> np.ndarray:
     value = read_pickle(path)
     if sp.issparse(value):
-        value = value.toarray()
+        with problems.within(path):
+            value = dense_classes(value, rows)
     if not isinstance(value, np.ndarray) or value.ndim != 2 or not np.isin(value, (0, 1)).all():
         raise InputError(str(path), "a 0/1 matrix of classes", type(value).__name__, "Replace it.")
     if len(value) != rows:

@@ -6,6 +6,7 @@ is refused before it is imported.
 """
 
 import collections
+import io
 import pickle
 from pathlib import Path
 from typing import IO, Any
@@ -14,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cade_tf.errors import InputError
+from cade_tf.graph.validation import sparse_matrix
 
 
 def read_pickle(path: Path) -> Any:
@@ -23,7 +25,7 @@ def read_pickle(path: Path) -> Any:
         path: The file, of Python 2 or 3.
 
     Returns:
-        Arrays, CSR arrays, dicts, lists and scalars.
+        Arrays, CSR and CSC arrays, dicts, lists and scalars.
 
     Raises:
         InputError: The pickle is damaged or names anything else.
@@ -36,8 +38,8 @@ def unpickle(file: IO[bytes], path: Path) -> Any:
     """As `read_pickle`, from an open file; `path` is only named in errors."""
     try:
         return _plain(_Unpickler(file, path).load())
-    except InputError:
-        raise
+    except InputError as error:
+        raise error if str(path) in error.argument else error.within(path) from error
     except Exception as error:
         # What a damaged pickle can raise is not limited to any list of exceptions.
         raise InputError(
@@ -75,19 +77,26 @@ class _Array:
 class _Matrix:
     """Stand-in of SciPy's CSR matrices."""
 
-    def matrix(self) -> sp.csr_array:
+    kind: Any = sp.csr_array
+
+    def matrix(self) -> Any:
         state = self.__dict__
         shape = state["_shape"] if "_shape" in state else state["shape"]
-        parts = [_plain(state[name]) for name in ("data", "indices", "indptr")]
-        matrix = sp.csr_array(tuple(parts), shape=tuple(int(size) for size in shape))
-        matrix.check_format(full_check=True)
-        return matrix
+        parts = (_plain(state["data"]), _plain(state["indices"]), _plain(state["indptr"]))
+        return sparse_matrix("a matrix", parts, shape, self.kind)
+
+
+class _ColumnMatrix(_Matrix):
+    """Stand-in of SciPy's CSC matrices."""
+
+    kind = sp.csc_array
 
 
 def _filled(content: Any, dtype: _Dtype, shape: tuple[int, ...], order: Any) -> np.ndarray:
     if dtype.value.kind == "O":
         array = np.empty(len(content), object)
-        array[:] = content
+        for position, value in enumerate(content):
+            array[position] = value
     else:
         if isinstance(content, str):
             content = content.encode("latin1")
@@ -110,9 +119,9 @@ def _scalar(dtype: _Dtype, content: Any) -> Any:
 
 
 def _new(kind: Any, *_: Any) -> _Matrix:
-    if kind is not _Matrix:
+    if kind not in (_Matrix, _ColumnMatrix):
         raise ValueError(f"an object of type {kind}")
-    return _Matrix()
+    return kind()
 
 
 def _encode(text: str, encoding: str = "latin1") -> bytes:
@@ -134,17 +143,20 @@ for _module in ("numpy.core", "numpy._core"):
     _ADMITTED[f"{_module}.multiarray._reconstruct"] = _reconstruct
     _ADMITTED[f"{_module}.multiarray.scalar"] = _scalar
     _ADMITTED[f"{_module}.numeric._frombuffer"] = _from_buffer
-for _module in ("scipy.sparse.csr", "scipy.sparse._csr"):
-    _ADMITTED[f"{_module}.csr_matrix"] = _Matrix
-    _ADMITTED[f"{_module}.csr_array"] = _Matrix
+for _order, _stand_in in (("csr", _Matrix), ("csc", _ColumnMatrix)):
+    for _module in (f"scipy.sparse.{_order}", f"scipy.sparse._{_order}"):
+        for _form in ("matrix", "array"):
+            _ADMITTED[f"{_module}.{_order}_{_form}"] = _stand_in
 for _module in ("builtins", "__builtin__"):
     for _type in (dict, list, set, tuple, int, float, str, object):
         _ADMITTED[f"{_module}.{_type.__name__}"] = _type
 
 
-class _Unpickler(pickle.Unpickler):
+# The one in Python: that in C takes all memory for one damaged position in its memo.
+class _Unpickler(pickle._Unpickler):
     def __init__(self, file: IO[bytes], path: Path) -> None:
-        super().__init__(file, encoding="latin1")
+        # From memory, where a damaged length asks for no more than there is.
+        super().__init__(io.BytesIO(file.read()), encoding="latin1")
         self.path = path
 
     def find_class(self, module: str, name: str) -> Any:
@@ -161,9 +173,17 @@ class _Unpickler(pickle.Unpickler):
 def _plain(value: Any) -> Any:
     """Arrays and matrices in place of their stand-ins, at the top and one level down."""
     if isinstance(value, _Array):
-        return value.value
-    if isinstance(value, _Matrix):
-        return value.matrix()
+        value = value.value
+        if value.dtype.kind == "O":
+            for position in np.ndindex(value.shape):
+                value[position] = _at_the_top(value[position])
+        return value
     if isinstance(value, (list, tuple)):
-        return type(value)(v.value if isinstance(v, _Array) else v for v in value)
-    return value
+        return type(value)(_at_the_top(entry) for entry in value)
+    return _at_the_top(value)
+
+
+def _at_the_top(value: Any) -> Any:
+    if isinstance(value, _Array):
+        return value.value
+    return value.matrix() if isinstance(value, _Matrix) else value

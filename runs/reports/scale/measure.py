@@ -27,7 +27,7 @@ MODEL = {
 
 def generate(folder: Path, nodes: int, shards: int) -> None:
     """A graph in which node v is joined to v +- 10 random distances, made block by block."""
-    from cade_tf.graph.sharding import Block, write_blocks
+    from cade_tf.scale.sharding import Block, write_blocks
 
     rng = np.random.default_rng(0)
     away = np.sort(rng.choice(nodes // 2 - 1, HALF_DEGREE, replace=False) + 1)
@@ -70,8 +70,7 @@ def chief(options: argparse.Namespace) -> None:
     """Fills the servers, does some steps, reads everybody's memory."""
     import tensorflow as tf
 
-    from cade_tf.experiments import sharded_run
-    from cade_tf.training import cluster, sharded_training, traffic
+    from cade_tf.scale import cluster, sharded_run, sharded_training, traffic
 
     resolver = cluster.make_resolver()
     if resolver.task_type != "chief":
@@ -112,7 +111,7 @@ def chief(options: argparse.Namespace) -> None:
 
 def cluster_of_processes(options: argparse.Namespace) -> int:
     """Starts `chief` with two workers and some servers."""
-    from cade_tf.cli.local_cluster import LocalCluster
+    from cade_tf.scale.local_cluster import LocalCluster
 
     with tempfile.TemporaryDirectory() as scratch:
         command = [sys.executable, os.path.abspath(__file__), "chief", options.graph]
@@ -128,8 +127,8 @@ def cluster_of_processes(options: argparse.Namespace) -> int:
 
 def mapped(options: argparse.Namespace) -> None:
     """The same graph in one process, from its files; the bias in a file beside the output."""
-    from cade_tf.sampling.shard_tables import MappedTables
-    from cade_tf.training import sharded_training, traffic
+    from cade_tf.scale import sharded_training, traffic
+    from cade_tf.scale.shard_tables import MappedTables
 
     before = memory(os.getpid())
     started = time.monotonic()

@@ -1,8 +1,10 @@
 """Your own edge list with its tables, and every way they can disagree."""
 
 import gzip
+import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -80,9 +82,167 @@ def test_weights_of_string_ids(tmp_path):
     assert read(tmp_path, "a b 0.5\nb c 2\n").edge_weights.tolist() == [0.5, 0.5, 2, 2]
 
 
-def test_columns_that_a_header_names_otherwise_are_left_alone(tmp_path):
-    graph = read(tmp_path, "source,target,time\n0,1,99\n1,2,98\n")
+@pytest.mark.parametrize("third", ["99", "friend"])
+def test_a_column_of_another_name_is_no_weight_and_is_noted(tmp_path, third):
+    graph = read(tmp_path, f"source,target,type\n0,1,{third}\n1,2,{third}\n")
     assert graph.edge_weights is None
+    assert graph.edges().tolist() == [[0, 1], [1, 2]]
+    (note,) = graph.notes
+    assert "edges.txt: the column 'type' is not read" in note
+
+
+PAIRS = np.array([[5, 7], [7, 6], [6, 9], [9, 5]])
+
+
+@pytest.mark.parametrize("columns", [[0, 1], ["source", "target"], ["a", "b"], ["to", "from"]])
+def test_the_index_of_pandas_is_no_column_of_ids(tmp_path, columns):
+    pd.DataFrame(PAIRS, columns=columns).to_csv(tmp_path / "e.csv")
+    graph = readers.read(tmp_path / "e.csv")
+    assert graph.ids.tolist() == [5, 6, 7, 9]
+    ends = {frozenset(pair) for pair in graph.ids[graph.edges()].tolist()}
+    assert ends == {frozenset(pair) for pair in PAIRS.tolist()}
+
+
+@pytest.mark.parametrize("start", [0, 1])
+@pytest.mark.parametrize("header", ["", "number,a,b\n"])
+def test_a_first_column_that_counts_the_lines_is_refused(tmp_path, start, header):
+    for line in ("{},{},{}\n", '"{}",{},{}\n'):
+        lines = [line.format(start + i, a, b) for i, (a, b) in enumerate(PAIRS)]
+        with pytest.raises(InputError, match=r"counts the lines.*index=False"):
+            read(tmp_path, header + "".join(lines))
+
+
+def test_columns_that_pandas_numbers_are_doubted(tmp_path):
+    pd.DataFrame(PAIRS).to_csv(tmp_path / "e.csv", index=False)
+    (note,) = readers.read(tmp_path / "e.csv").notes
+    assert "the first line, 0,1, joins two nodes that occur nowhere else" in note
+    assert read(tmp_path, "0,1\n1,2\n2,3\n3,0\n").notes == ()
+
+
+def test_weights_of_a_path_are_still_read(tmp_path):
+    text = "0 1 0.5\n1 2 2\n2 3 1\n"
+    assert read(tmp_path, text).edge_weights.tolist() == [0.5, 0.5, 2, 2, 1, 1]
+    named = "source,target,weight\n0,1,5\n1,2,2\n2,3,1\n"
+    assert read(tmp_path, named).edge_weights.tolist() == [5, 5, 2, 2, 1, 1]
+
+
+@pytest.mark.parametrize("none", ["-1", "", "nan", "NaN", "-1.0"])
+def test_no_label_is_written_in_many_ways(tmp_path, none):
+    graph = read(tmp_path, "0 1\n1 2\n", labels=f"id,class\n0,2\n1,{none}\n2,10\n")
+    assert graph.labels.tolist() == [0, -1, 1]
+    assert graph.class_names == ("2", "10")
+
+
+@pytest.mark.parametrize("labels", ["label\nred\nblue\n", "kind\n4\n7\n"])
+def test_one_column_of_labels_with_a_header(tmp_path, labels):
+    graph = read(tmp_path, "0 1\n", features=np.eye(2), labels=labels)
+    assert sorted(graph.labels.tolist()) == [0, 1]
+
+
+def test_tables_of_pandas_with_their_index(tmp_path):
+    pd.DataFrame(np.eye(2), index=["b", "a"]).to_csv(tmp_path / "f.csv")
+    pd.Series(["red", "blue"], index=["b", "a"]).to_csv(tmp_path / "l.csv")
+    (tmp_path / "e.csv").write_text("a,b\n")
+    graph = readers.read(tmp_path / "e.csv", features=tmp_path / "f.csv", labels=tmp_path / "l.csv")
+    assert graph.ids.tolist() == ["b", "a"]
+    assert graph.features.tolist() == [[1, 0], [0, 1]]
+    assert graph.labels.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        PAIRS,
+        PAIRS.T,
+        PAIRS.astype(float),
+        PAIRS.astype("u1"),
+        PAIRS.astype(str),
+        np.column_stack([PAIRS, np.full(4, 2)]),
+    ],
+)
+def test_edges_in_an_npy(tmp_path, array):
+    np.save(tmp_path / "edges.npy", array)
+    graph = readers.read(tmp_path / "edges.npy")
+    assert graph.ids.tolist() == [5, 6, 7, 9]
+    assert graph.num_edges == 4
+    assert (graph.edge_weights is None) == (array.shape[-1] != 3)
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.zeros((2, 3), int), "two weighted edges or three plain ones"),
+        (np.zeros((4, 5), int), r"ids \[edges, 2\]"),
+        (np.full((4, 2), 0.5), "fractions or gaps"),
+        (np.full((4, 2), np.nan), "fractions or gaps"),
+        (np.zeros(4, int), r"ids \[edges, 2\]"),
+    ],
+)
+def test_another_npy_is_refused(tmp_path, array, message):
+    np.save(tmp_path / "edges.npy", array)
+    with pytest.raises(InputError, match=rf"edges\.npy: .*{message}"):
+        readers.read(tmp_path / "edges.npy")
+
+
+@pytest.mark.parametrize("index", [None, ["c", "a", "b"]])
+def test_parquet(tmp_path, index):
+    ids = index or [0, 1, 2]
+    edges = {"kind": [1, 2], "source": [ids[1], ids[2]], "target": [ids[2], ids[0]]}
+    pd.DataFrame(edges).to_parquet(tmp_path / "e.parquet")
+    features = pd.DataFrame({"x": [3.0, 1.0, 2.0], "y": [0, 1, 0]}, index=index)
+    features.to_parquet(tmp_path / "f.parquet")
+    pd.DataFrame({"id": ids, "label": ["r", None, "b"]}).to_parquet(tmp_path / "l.parquet")
+    graph = readers.read(
+        tmp_path / "e.parquet",
+        features=tmp_path / "f.parquet",
+        labels=tmp_path / "l.parquet",
+    )
+    assert graph.ids.tolist() == ids
+    assert graph.has_given_ids == (index is not None)
+    assert graph.features[:, 0].tolist() == [3, 1, 2]
+    assert graph.feature_names == ("x", "y")
+    assert graph.labels.tolist() == [1, -1, 0]
+    assert graph.edges().tolist() == [[0, 2], [1, 2]]
+    assert "'kind' is not read" in graph.notes[0]
+
+
+def test_parquet_without_pyarrow_is_named(tmp_path, monkeypatch):
+    pd.DataFrame({"a": [0], "b": [1]}).to_parquet(tmp_path / "e.parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(InputError, match=r"pip install 'cade_tf\[parquet\]'"):
+        readers.read(tmp_path / "e.parquet")
+
+
+BLAMED = {
+    "edges.txt": [("0 1 -1\n", np.eye(2), None), ("0 5\n", np.eye(2), None)],
+    "features.npy": [("0 1\n", np.full((2, 2), np.nan), None), ("0 1\n", np.zeros(3), None)],
+    "labels.csv": [
+        ("0 1\n", np.eye(2), "red\nblue\ngreen\n"),
+        ("0 1\n", np.eye(2), "0,red\n7,blue\n"),
+    ],
+    "labels.npy": [("0 1\n", np.eye(2), np.zeros(5, int))],
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "given"), [(file, given) for file, cases in BLAMED.items() for given in cases]
+)
+def test_an_error_blames_the_right_file(tmp_path, file, given):
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, *given)
+    assert f"{tmp_path}/{file}" in caught.value.argument
+
+
+@pytest.mark.parametrize("name", ["features", "labels"])
+def test_a_missing_table_is_called_by_its_flag(tmp_path, name):
+    (tmp_path / "e.csv").write_text("a,b\n")
+    with pytest.raises(InputError, match=f"^{name}: expected an existing file, received .*gone"):
+        readers.read(tmp_path / "e.csv", **{name: tmp_path / "gone.csv"})
+
+
+def test_ids_that_are_rows_of_a_matrix_were_not_given(tmp_path):
+    assert not read(tmp_path, "0 1\n", features=np.eye(2)).has_given_ids
+    assert read(tmp_path, "0 1\n").has_given_ids
 
 
 def test_a_matrix_of_features_makes_ids_positions(tmp_path):
@@ -177,7 +337,7 @@ MISTAKES = {
     r"labels\.csv.*'a' more than once": ("a b\n", None, "a,red\na,blue\nb,red\n"),
     "an id and a 0/1 column|0/1 column per class": ("a b\n", None, "a,1,2\nb,0,1\n"),
     r"labels\.csv.*all 2 nodes": ("a b\n", None, "a,1,1\n"),
-    r"labels: expected \[2\]": ("0 1\n", np.eye(2), np.zeros(3, int)),
+    r"labels\.npy, labels: expected 2 labels": ("0 1\n", np.eye(2), np.zeros(3, int)),
     "labels: expected integers or names": ("0 1\n", np.eye(2), np.array([0.5, 1])),
     "labels.csv, line 1: expected text in UTF-8": ("a b\n", None, b"a,\xff\n"),
 }

@@ -200,7 +200,9 @@ def test_truncated_features_are_named(tmp_path):
     write(tmp_path, feats=np.zeros((3, 100)))
     path = tmp_path / "toy-feats.npy"
     path.write_bytes(path.read_bytes()[:500])
-    with pytest.raises(InputError, match=r"toy-feats\.npy: expected an npy file, received damaged"):
+    with pytest.raises(
+        InputError, match=r"toy-feats\.npy: expected 2,400 bytes of numbers, received 372"
+    ):
         readers.read(tmp_path)
 
 

@@ -37,6 +37,40 @@ def test_graph2gauss_and_its_successors(tmp_path, separator):
     assert graph.name == "toy"
 
 
+def held(value):
+    array = np.empty((), object)
+    array[()] = value
+    return array
+
+
+@pytest.mark.parametrize("make", [sp.csr_matrix, sp.csc_matrix, sp.csr_array])
+def test_matrices_that_are_pickled_whole(tmp_path, make):
+    members = {
+        "adj_matrix": held(make(ADJACENCY)),
+        "node_attr": held(make(ATTRIBUTES)),
+        "node_label": np.array([2, 0, 2]),
+        "metadata": held(Hostile()),
+    }
+    graph = readers.read(write(tmp_path / "toy.npz", members))
+    assert graph.edges().tolist() == [[0, 1], [1, 2]]
+    assert graph.features.toarray().tolist() == [[1, 0], [0, 1], [1, 1]]
+    assert graph.labels.tolist() == [1, 0, 1]
+    assert graph.report.one_way == 2
+
+
+def test_a_hostile_matrix_does_not_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="Nothing of it was run"):
+        readers.read(write(tmp_path / "a.npz", {"adj_matrix": held(Hostile())}))
+    assert not (tmp_path / "RAN").exists()
+
+
+def test_an_unknown_npz_lists_what_it_holds(tmp_path):
+    path = write(tmp_path / "a.npz", {"first": [1], "second": [2]})
+    with pytest.raises(InputError, match=r"a\.npz: .*received an npz of first, second"):
+        readers.read(path)
+
+
 def test_dense_attributes(tmp_path):
     members = parts("adj_", ADJACENCY) | {"attr_matrix": np.eye(3)}
     assert isinstance(readers.read(write(tmp_path / "a.npz", members)).features, np.ndarray)
@@ -52,6 +86,12 @@ def test_pickled_names_are_read_without_running_them(tmp_path):
     names = np.array(["a", "b", "ü"], dtype=object)
     graph = readers.read(write(tmp_path / "a.npz", benchmark(node_names=names)))
     assert graph.node_ids.tolist() == ["a", "b", "ü"]
+
+
+def test_names_lose_the_line_ends_of_the_file_they_came_from(tmp_path):
+    names = np.array(["1\n", "2\n", "3"], dtype=object)
+    graph = readers.read(write(tmp_path / "a.npz", benchmark(node_names=names)))
+    assert graph.node_ids.tolist() == ["1", "2", "3"]
 
 
 def test_a_hostile_object_does_not_run(tmp_path, monkeypatch):
@@ -74,10 +114,10 @@ def test_arrays_that_are_not_needed_are_not_opened(tmp_path):
     [
         ({"adj_data": None}, "adj_data, adj_indices"),
         ({"adj_shape": [3, 4]}, "a square matrix"),
-        ({"adj_shape": [2, 2]}, r"adj_\*: expected a CSR matrix"),
-        ({"adj_indices": [1, 99]}, r"adj_\*: expected a CSR matrix"),
-        ({"adj_indptr": [0, 1]}, r"adj_\*: expected a CSR matrix"),
-        ({"attr_shape": [3, 2, 1]}, r"attr_\*: expected a CSR matrix"),
+        ({"adj_shape": [2, 2]}, r"adj_\*: expected a sparse matrix"),
+        ({"adj_indices": [1, 99]}, r"adj_\*: expected a sparse matrix"),
+        ({"adj_indptr": [0, 1]}, r"adj_\*: expected a sparse matrix"),
+        ({"attr_shape": [3, 2, 1]}, r"attr_\*: expected two sizes as its shape"),
         ({"attr_data": np.array([1, np.nan, 1, 1])}, "1 NaN"),
         ({"labels": [1, 2]}, r"labels: expected \[3\]"),
         ({"labels": np.full((3, 2), 4)}, "classes or a 0/1 matrix"),

@@ -1,0 +1,45 @@
+"""`cade bench`: measure speed and memory, and write the report."""
+
+import json
+
+from cade_tf.benchmark.options import BenchOptions
+from cade_tf.cli import checks, logs
+from cade_tf.errors import InputError
+
+OPTIONS = BenchOptions
+USAGE = (
+    "cade bench [--quick] [--cases=NAME,...] [--dataset=NAME]\n"
+    "       cade bench --peer=SCRIPT --peer_python=PATH --peer_data=FILE"
+)
+
+
+def run(options: BenchOptions, words: list[str]) -> int:
+    """Runs the command."""
+    checks.no_words(words, "bench")
+    if "peer" in options.cases and options.peer is None:
+        raise InputError("peer", "a script to compare with", "none", "Give --peer.")
+    if options.dataset is None and options.graph is None and not options.quick:
+        options = options.replace(dataset="pubmed")
+    options = options.sized()
+    checks.data(options)
+    for name in ("peer", "peer_python", "peer_data"):
+        if getattr(options, name) is not None:
+            checks.readable(name, getattr(options, name))
+    checks.extra("matplotlib", "cade bench")
+    default = "runs/quick/bench" if options.quick else "runs/reports/bench"
+    folder = checks.writable_folder("output", options.output or default)
+    logs.configure("info")
+    from cade_tf.benchmark import machine, report, suite
+    from cade_tf.graph import loading
+
+    # A mistake in the data should be told now and not by every process.
+    loading.load(options)
+    header = {"machine": machine.describe(), "options": json.loads(options.to_json())}
+    for name in ("data_dir", "output", "peer", "peer_python", "peer_pythonpath", "peer_data"):
+        # Where things lie on this machine tells a reader of the report nothing.
+        del header["options"][name]
+    results = suite.run(options, keep=lambda found: report.write_lines(header, found, folder))
+    path = report.write_report(folder)
+    print(path.read_text())
+    print(f"Report: {path}")
+    return 1 if results.failures else 0

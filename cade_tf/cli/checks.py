@@ -1,0 +1,158 @@
+"""What can be told of a command's flags at once, before TensorFlow takes its seconds to load.
+
+Paths that do not exist, folders that cannot be written and packages that are not installed are
+mistakes that need no TensorFlow to be found.
+"""
+
+import importlib.util
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from cade_tf.config import DataOptions
+from cade_tf.errors import InputError
+
+EXTRAS = {"faiss": "faiss", "matplotlib": "plot", "optuna": "tune", "pyarrow": "parquet"}
+"""Packages that are not always there, and the extra of cade_tf that brings each."""
+
+
+def no_words(words: Sequence[str], command: str) -> None:
+    """Refuses arguments that are no flags.
+
+    Raises:
+        InputError: There are some.
+    """
+    if words:
+        raise InputError("arguments", "flags only", " ".join(words), f"See cade {command} --help.")
+
+
+def one_word(words: Sequence[str], name: str, known: Sequence[str], command: str) -> str:
+    """The word that a command takes, one of several.
+
+    Raises:
+        InputError: There is none, an unknown one, or more than one.
+    """
+    if len(words) != 1 or words[0] not in known:
+        expected, received = "one of " + ", ".join(known), " ".join(words) or "none"
+        raise InputError(name, expected, received, f"See cade {command} --help.")
+    return words[0]
+
+
+def data(options: DataOptions) -> None:
+    """The files of a graph exist; what is in them is told by those who read them.
+
+    Raises:
+        InputError: Something is missing, or belongs to a graph that is not named.
+    """
+    paths = options.graph_paths()
+    for path in paths:
+        readable("graph", path)
+    for name in ("format", "features", "labels"):
+        value = getattr(options, name)
+        if value is not None and len(paths) != 1:
+            raise InputError(
+                f"--{name}",
+                "one --graph together with it",
+                len(paths) or "none",
+                "It belongs to a graph of your own.",
+            )
+        if value is not None and name != "format":
+            readable(name, value)
+    if options.dataset is not None:
+        from cade_tf.graph import datasets
+
+        built_in = datasets.known(options.dataset).folder is None
+        if not built_in and datasets.dataset_path(options.dataset, options.data_dir) is None:
+            # Reading what is not there ends at once, with a message that says how to get it.
+            datasets.load_dataset(options.dataset, options.data_dir)
+
+
+def readable(name: str, path: str | Path) -> Path:
+    """A file or folder that exists and may be read.
+
+    Args:
+        name: The flag.
+        path: Its value.
+
+    Raises:
+        InputError: It does not, or may not.
+    """
+    found = Path(path).expanduser()
+    if not found.exists():
+        raise InputError(f"--{name}", "an existing file or folder", path, "Check the path.")
+    if not os.access(found, os.R_OK):
+        raise InputError(
+            f"--{name}", "a file that may be read", f"{path}: no permission", "Change its mode."
+        )
+    return found
+
+
+def writable_folder(name: str, path: str | Path) -> Path:
+    """A folder that files can be written to; it may still have to be made.
+
+    Args:
+        name: The flag.
+        path: Its value.
+
+    Raises:
+        InputError: It cannot be made, or may not be written to.
+    """
+    folder = Path(path).expanduser()
+    nearest = folder.absolute()
+    while not nearest.exists() and nearest != nearest.parent:
+        nearest = nearest.parent
+    received = None
+    if not nearest.is_dir():
+        received = f"{path}: {nearest} is no folder"
+    elif not os.access(nearest, os.W_OK | os.X_OK):
+        received = f"{path}: no permission to write in {nearest}"
+    if received is not None:
+        raise InputError(f"--{name}", "a folder to write to", received, "Give another folder.")
+    return folder
+
+
+def writable_file(name: str, path: str | Path) -> Path:
+    """A file that can be written.
+
+    Args:
+        name: The flag.
+        path: Its value.
+
+    Raises:
+        InputError: It is a folder, or is in a folder that cannot be written to.
+    """
+    file = Path(path).expanduser()
+    if file.is_dir():
+        raise InputError(f"--{name}", "a file to write", f"{path}: a folder", "Add a file name.")
+    writable_folder(name, file.parent)
+    return file
+
+
+def extra(package: str, wanted_by: str) -> None:
+    """A package that cade_tf works without, but not this flag or command.
+
+    Args:
+        package: One of `EXTRAS`.
+        wanted_by: The flag or command.
+
+    Raises:
+        InputError: It is not installed.
+    """
+    if importlib.util.find_spec(package) is None:
+        raise InputError(
+            wanted_by,
+            f"the package {package}",
+            "an installation without it",
+            f'Install it with pip install "cade_tf[{EXTRAS[package]}]".',
+        )
+
+
+def picture(path: str | None) -> None:
+    """A picture that --plot asks for, where it does, can be drawn.
+
+    Raises:
+        InputError: matplotlib is missing, or the file cannot be written.
+    """
+    if path is not None:
+        extra("matplotlib", "--plot")
+        writable_file("plot", path)

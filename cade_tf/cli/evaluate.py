@@ -1,0 +1,150 @@
+"""`cade evaluate`: score a run or an embeddings file."""
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cade_tf.cli import checks, logs
+from cade_tf.cli.trained_run import open_run, run_folder
+from cade_tf.config import DataOptions, SplitOptions
+from cade_tf.errors import InputError
+from cade_tf.options import option
+
+if TYPE_CHECKING:
+    from cade_tf.graph.graph import Graph
+
+USAGE = (
+    "cade evaluate --run_dir=DIR [--labels=FILE] [--plot=FILE]\n"
+    "       cade evaluate --embeddings=FILE.npy [--dataset=NAME | --graph=PATH] [--plot=FILE]"
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class EvaluateOptions(DataOptions, SplitOptions):
+    """Evaluate."""
+
+    run_dir: str | None = option(
+        None, "Folder of a run, whose embeddings, graph and split are used; --labels adds labels."
+    )
+    embeddings: str | None = option(
+        None, "Embeddings of any origin, npy [nodes, width], rows in the order of the graph."
+    )
+    plot: str | None = option(
+        None, "Draw unseen nodes by t-SNE, coloured by class, into this png, pdf or svg."
+    )
+    output: str | None = option(None, "Write the scores as JSON to this file.")
+
+
+OPTIONS = EvaluateOptions
+
+
+def run(options: EvaluateOptions, words: list[str]) -> int:
+    """Runs the command."""
+    checks.no_words(words, "evaluate")
+    if (options.run_dir is None) == (options.embeddings is None):
+        raise InputError(
+            "run_dir and embeddings", "one of the two", "both or none", "Say what to score."
+        )
+    if options.embeddings is not None:
+        data: DataOptions = options
+        source = checks.readable("embeddings", options.embeddings)
+        checks.data(data)
+    else:
+        source = run_folder(options.run_dir)
+        _, data = open_run(source, options)
+    checks.picture(options.plot)
+    if options.output is not None:
+        checks.writable_file("output", options.output)
+    logs.configure("info")
+    from cade_tf.experiments import single_run
+    from cade_tf.graph import loading, splits
+    from cade_tf.training import manifest
+
+    graph = loading.load(data)
+    if options.embeddings is not None:
+        split = splits.node_split(graph, options)
+        embeddings = read_embeddings(source, graph.num_nodes)
+    else:
+        manifest.check(source, single_run.SPLIT_FILE)
+        split = splits.NodeSplit.load(source / single_run.SPLIT_FILE)
+        embeddings = _of_run(source, graph)
+    scored_on = single_run.scored_on(split)
+    split = single_run.scored_split(graph.labels, split)
+    scores = single_run.score_labels(embeddings, graph.labels, split)
+    if graph.labels is None or not scores:
+        raise InputError("labels", "labels and nodes to score", "none", "Give a graph with labels.")
+    if not graph.is_multilabel:
+        from cade_tf.evaluation import clustering
+
+        found = clustering.score(embeddings, graph.labels, split.test)
+        scores["kmeans"] = dataclasses.asdict(found)
+    _show(scores)
+    if options.output:
+        single_run.write_json(Path(options.output), scores)
+    if options.plot:
+        from cade_tf.evaluation import pictures
+
+        pictures.tsne_picture(
+            embeddings[split.test],
+            None if graph.is_multilabel else graph.labels[split.test],
+            options.plot,
+            title=f"{graph.name}, {scored_on}",
+            class_names=graph.class_names,
+        )
+        print(f"Picture: {options.plot}")
+    return 0
+
+
+def _of_run(run_dir: Path, graph: "Graph") -> np.ndarray:
+    """Embeddings of a run, which must be those of this graph."""
+    from cade_tf.graph.preparation import known_rows
+    from cade_tf.inference import outputs
+
+    _, ids = outputs.read_embeddings(run_dir)
+    embeddings = read_embeddings(run_dir / outputs.EMBEDDINGS_FILE, graph.num_nodes)
+    if not np.array_equal(known_rows(graph.ids, ids), np.arange(graph.num_nodes)):
+        raise InputError(
+            "graph",
+            f"the nodes of {run_dir / outputs.NODE_IDS_FILE}, in their order",
+            "other nodes",
+            "Embed the other graph (cade embed), then give --embeddings.",
+        )
+    return embeddings
+
+
+def read_embeddings(path: Path, nodes: int) -> np.ndarray:
+    """Embeddings of a graph's nodes.
+
+    Args:
+        path: An npy file.
+        nodes: Number of rows it must have.
+
+    Raises:
+        InputError: The file is missing, or no finite matrix with a row for each node.
+    """
+    try:
+        found = np.load(path, allow_pickle=False)
+    except FileNotFoundError as error:
+        raise InputError(str(path), "an npy file", "none", "Train or embed first.") from error
+    except (PermissionError, IsADirectoryError, MemoryError):
+        raise
+    except Exception as error:
+        # A damaged header makes NumPy raise nearly anything.
+        raise InputError(str(path), "an npy file", error, "Write it with numpy.save.") from error
+    if not isinstance(found, np.ndarray) or found.ndim != 2 or len(found) != nodes:
+        shape = getattr(found, "shape", type(found).__name__)
+        raise InputError(
+            str(path), f"shape [{nodes}, width]", shape, "Give a row for each node of the graph."
+        )
+    if found.dtype.kind not in "fiu" or not np.isfinite(found).all():
+        raise InputError(str(path), "finite numbers", found.dtype, "Check how it was made.")
+    return found.astype(np.float32, copy=False)
+
+
+def _show(scores: dict[str, dict[str, Any]]) -> None:
+    shown = ("micro_f1", "macro_f1", "nmi", "ari")
+    for probe, values in scores.items():
+        metrics = "  ".join(f"{name} {values[name]:.4f}" for name in shown if name in values)
+        print(f"{probe:<7} {metrics}  ({values['seconds']:.1f} s)")

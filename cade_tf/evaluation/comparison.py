@@ -1,0 +1,243 @@
+"""The honest comparison at the end of a training: a model's embeddings and what costs nothing.
+
+With all labels a linear probe makes up for much that embeddings lack. So they are compared with
+few labels and without any (clusters) as well; on graphs without labels, by hidden edges. What is
+compared are directions: every vector is scaled to unit length, as it is for neighbours and links.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import scipy.sparse as sp
+
+from cade_tf.errors import InputError
+from cade_tf.evaluation import clustering, links, logistic
+from cade_tf.evaluation.classification import f1_scores, labelled
+from cade_tf.evaluation.design import Design, Matrix, Scaling
+from cade_tf.graph.link_splits import LinkSplit
+
+FEW_LABELS = 20
+DRAWS = 5
+
+PairScore = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class NodeScores:
+    """What labels say of one method's embeddings; between 0 and 1.
+
+    Args:
+        method: Name of the method.
+        all_labels: Micro-F1 on unseen nodes of a probe fit on all labels of seen nodes.
+        few_labels: The same with few labels per class, the mean of several draws.
+        nmi: Agreement of clusters and classes on all nodes; None where labels overlap.
+    """
+
+    method: str
+    all_labels: float
+    few_labels: float
+    nmi: float | None
+
+
+@dataclasses.dataclass(frozen=True)
+class LinkQuality:
+    """How well one method tells hidden edges from other pairs; between 0 and 1.
+
+    Args:
+        method: Name of the method.
+        auc: Area under the ROC curve.
+        ap: Average precision.
+    """
+
+    method: str
+    auc: float
+    ap: float
+
+
+def compare_nodes(
+    embeddings: Mapping[str, Matrix],
+    labels: np.ndarray,
+    seen: np.ndarray,
+    unseen: np.ndarray,
+    *,
+    per_class: int = FEW_LABELS,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> list[NodeScores]:
+    """Compares embeddings by classes of nodes.
+
+    Args:
+        embeddings: By method, [nodes, width], dense or CSR.
+        labels: Class index per node (-1: none), or a 0/1 matrix.
+        seen: Positions of the nodes whose labels the probe may learn.
+        unseen: Positions of the nodes it is scored on.
+        per_class: How many labels of each class are few; of a 0/1 matrix as many nodes are drawn
+            as that would be.
+        draws: How often few labels are drawn; all methods get the same draws.
+        seed: Seed of draws, folds and clusters.
+
+    Returns:
+        A row for each method, in the order given.
+
+    Raises:
+        InputError: Rows do not match, or no labelled node is left on one side.
+
+    Example:
+
+    >>> rng = np.random.default_rng(0)
+    >>> labels = rng.integers(0, 2, 300)
+    >>> telling = rng.normal(size=(300, 4)) + 9 * labels[:, None]
+    >>> (row,) = compare_nodes({"telling": telling}, labels, np.arange(200), np.arange(200, 300))
+    >>> row.all_labels > 0.9
+    True
+    """
+    seen, unseen = labelled(labels, seen), labelled(labels, unseen)
+    if not len(seen) or not len(unseen):
+        raise InputError(
+            "labels",
+            "labelled nodes among seen and unseen ones",
+            f"{len(seen)} and {len(unseen)}",
+            "Label more nodes or hide others.",
+        )
+    few = [_draw_few(labels, seen, per_class, [seed, number]) for number in range(draws)]
+    everyone = np.arange(len(labels))
+    rows = []
+    for method, vectors in embeddings.items():
+        if vectors.shape[0] != len(labels):
+            raise InputError(
+                f"embeddings of {method}",
+                f"{len(labels)} rows, one per node",
+                vectors.shape[0],
+                "Embed the whole graph, in its order.",
+            )
+        directions = unit_rows(vectors)
+        nmi = None
+        if labels.ndim == 1:
+            nmi = clustering.score(directions, labels, everyone, seed=seed).nmi
+        rows.append(
+            NodeScores(
+                method,
+                _probe(directions, labels, seen, unseen, seed),
+                float(np.mean([_probe(directions, labels, d, unseen, seed) for d in few])),
+                nmi,
+            )
+        )
+    return rows
+
+
+def compare_links(
+    embeddings: Mapping[str, Matrix],
+    split: LinkSplit,
+    *,
+    functions: Mapping[str, PairScore] | None = None,
+) -> list[LinkQuality]:
+    """Compares embeddings by hidden edges, without any predictor.
+
+    Args:
+        embeddings: By method, [nodes, width], of models that did not see the hidden edges; a pair
+            scores the cosine of its two vectors.
+        split: The hidden edges, and pairs without an edge.
+        functions: By method, scores of pairs [pairs, 2] that a method gives itself.
+
+    Returns:
+        A row for each method, the embeddings first.
+    """
+    scores: dict[str, PairScore] = {}
+    for method, vectors in embeddings.items():
+        scores[method] = _cosine(unit_rows(vectors))
+    scores |= functions or {}
+    return [
+        LinkQuality(method, *links.score_function(function, split))
+        for method, function in scores.items()
+    ]
+
+
+def table(rows: Sequence[NodeScores] | Sequence[LinkQuality]) -> str:
+    """The rows as text.
+
+    Example:
+
+    >>> print(table([LinkQuality("raw features", 0.91, 0.9)]))
+    method        auc    ap
+    -----------------------
+    raw features  0.910  0.900
+    """
+    fields = [field.name for field in dataclasses.fields(rows[0])][1:]
+    heads = [name.replace("_", " ") for name in fields]
+    widths = [max(len(head), 5) for head in heads]
+    first = max(len("method"), *(len(row.method) for row in rows))
+    head = "  ".join(
+        [f"{'method':<{first}}", *(f"{h:<{w}}" for h, w in zip(heads, widths, strict=True))]
+    ).rstrip()
+    lines = [head, "-" * len(head)]
+    for row in rows:
+        values = [getattr(row, name) for name in fields]
+        cells = ["" if value is None else f"{value:.3f}" for value in values]
+        padded = [f"{c:<{w}}" for c, w in zip(cells, widths, strict=True)]
+        lines.append("  ".join([f"{row.method:<{first}}", *padded]).rstrip())
+    return "\n".join(lines)
+
+
+def unit_rows(vectors: Matrix) -> Matrix:
+    """Every row scaled to unit length; zeros stay."""
+    if isinstance(vectors, np.ndarray):
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors / np.where(lengths == 0, 1, lengths)
+    lengths = np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel())
+    return sp.csr_array(sp.diags_array(1 / np.where(lengths == 0, 1, lengths)) @ vectors)
+
+
+def _cosine(directions: Matrix) -> PairScore:
+    def score(pairs: np.ndarray) -> np.ndarray:
+        starts = range(0, len(pairs), links.CHUNK)
+        return np.concatenate(
+            [_products(directions, pairs[start : start + links.CHUNK]) for start in starts]
+        )
+
+    return score
+
+
+def _products(directions: Matrix, pairs: np.ndarray) -> np.ndarray:
+    first, second = directions[pairs[:, 0]], directions[pairs[:, 1]]
+    if isinstance(first, np.ndarray):
+        return np.einsum("ij,ij->i", first, second)
+    return np.asarray(first.multiply(second).sum(axis=1)).ravel()
+
+
+def _draw_few(
+    labels: np.ndarray, seen: np.ndarray, per_class: int, seed: Sequence[int]
+) -> np.ndarray:
+    generator = np.random.default_rng(list(seed))
+    order = generator.permutation(seen)
+    if labels.ndim == 2:
+        return order[: per_class * labels.shape[1]]
+    classes = np.unique(labels[seen])
+    return np.concatenate([order[labels[order] == c][:per_class] for c in classes])
+
+
+def _probe(
+    directions: Matrix, labels: np.ndarray, train: np.ndarray, test: np.ndarray, seed: int
+) -> float:
+    """Micro-F1 of a logistic regression whose penalty cross-validation chooses.
+
+    Columns are centred and not standardised: with few labels, columns that hardly vary would
+    become as loud as those that tell.
+    """
+    known = labels[train]
+    if labels.ndim == 1:
+        classes = np.unique(known)
+        targets = (known[:, None] == classes).astype(np.float32)
+    else:
+        targets = known.astype(np.float32)
+    inputs = directions[train]
+    mean = np.asarray(inputs.mean(axis=0), np.float64).ravel()
+    # On average an entry of a unit vector squares to 1 / width; the grid of C expects about 1.
+    spread = np.full(inputs.shape[1], 1 / np.sqrt(inputs.shape[1]))
+    scaling = Scaling(mean, spread)
+    fitted = logistic.fit_by_cross_validation(
+        Design.make(inputs, scaling), targets, exclusive=labels.ndim == 1, seed=seed
+    )
+    decisions = Design.make(directions[test], scaling).dot(fitted.weights)
+    predicted = classes[decisions.argmax(axis=1)] if labels.ndim == 1 else decisions > 0
+    return f1_scores(labels[test], predicted)[0]

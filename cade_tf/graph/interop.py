@@ -1,0 +1,431 @@
+"""Graphs of other Python libraries, which are known by what they look like.
+
+None of these libraries is imported, except NetworkX where a NetworkX graph is to be made.
+"""
+
+import dataclasses
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from cade_tf.errors import InputError
+from cade_tf.graph.columns import edge_columns
+from cade_tf.graph.graph import EdgeReport, Graph
+from cade_tf.graph.naming import class_indices, ids_of
+from cade_tf.graph.validation import check_compressed
+
+# --- SciPy ---------------------------------------------------------------------------------------
+
+
+def from_scipy(matrix: Any, **fields: Any) -> Graph:
+    """Makes a graph of an adjacency matrix, sparse or dense.
+
+    A matrix that is not symmetric is symmetrised; where the two directions differ the larger
+    weight counts. A matrix of ones gives a graph without weights.
+
+    Args:
+        matrix: [nodes, nodes].
+        **fields: Any other argument of `Graph`: features, labels, node_ids and so on.
+
+    Returns:
+        The graph; its report counts the self-loops and repeated entries that were dropped.
+
+    Raises:
+        InputError: Not square, weights that are not positive, or fields that do not fit.
+
+    Example:
+
+    >>> from_scipy(np.array([[0, 1], [1, 0]])).num_edges
+    1
+    """
+    csr, repeated = _positive_csr(_square(matrix))
+    weighted = bool((csr.data != 1).any())
+    rows = np.repeat(np.arange(csr.shape[0]), np.diff(csr.indptr))
+    loops = rows == csr.indices
+    if loops.any():
+        csr.data[loops] = 0
+        csr.eliminate_zeros()
+    transposed = sp.csr_array(csr.T)
+    transposed.sort_indices()
+    both = csr
+    if not _equal(csr, transposed):
+        both = sp.csr_array(csr.maximum(transposed))
+        both.sort_indices()
+    return Graph(
+        indptr=both.indptr,
+        indices=both.indices,
+        edge_weights=both.data if weighted and (both.data != 1).any() else None,
+        report=EdgeReport(int(loops.sum()), repeated, both.nnz - csr.nnz),
+        **fields,
+    )
+
+
+def _square(matrix: Any) -> sp.csr_array:
+    shape = getattr(matrix, "shape", None)
+    if sp.issparse(matrix) and (len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]):
+        # Before CSR is made of it, which takes as much memory as a damaged shape claims.
+        raise InputError("matrix", "a square matrix", f"shape {shape}", "Use [nodes, nodes].")
+    check_compressed("matrix", matrix)
+    try:
+        csr = sp.csr_array(matrix)
+    except (ValueError, TypeError) as error:
+        raise InputError("matrix", "a matrix of numbers", str(error), "Convert it.") from error
+    if csr.ndim != 2 or csr.shape[0] != csr.shape[1]:
+        raise InputError("matrix", "a square matrix", f"shape {csr.shape}", "Use [nodes, nodes].")
+    if csr.dtype.kind not in "biuf":
+        raise InputError("matrix", "numbers", csr.dtype, "Convert it.")
+    return csr
+
+
+def _positive_csr(csr: sp.csr_array) -> tuple[sp.csr_array, int]:
+    """A copy in float32 without zeros and repetitions, and the number of the latter."""
+    data = csr.data
+    if (data < 0).any() or not np.isfinite(data).all():
+        raise InputError(
+            "edge_weights", "finite numbers above 0", "others", "Drop or shift such edges."
+        )
+    with np.errstate(over="ignore", under="ignore"):
+        copy = sp.csr_array(
+            (data.astype(np.float32), csr.indices, csr.indptr), csr.shape, copy=True
+        )
+    if not np.isfinite(copy.data).all():
+        raise InputError("edge_weights", "numbers up to 3e38", "larger ones", "Scale them down.")
+    copy.eliminate_zeros()
+    distinct = _without_repetitions(copy)
+    return distinct, copy.nnz - distinct.nnz
+
+
+def _without_repetitions(csr: sp.csr_array) -> sp.csr_array:
+    """Not summed: a repeated edge is still one edge, and the largest weight counts everywhere."""
+    if csr.has_canonical_format:
+        return csr
+    rows = np.repeat(np.arange(csr.shape[0]), np.diff(csr.indptr))
+    order = np.lexsort((-csr.data, csr.indices, rows))
+    rows, columns, data = rows[order], csr.indices[order], csr.data[order]
+    first = np.ones(len(rows), bool)
+    first[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+    result = sp.csr_array((data[first], (rows[first], columns[first])), shape=csr.shape)
+    result.sort_indices()
+    return result
+
+
+def _equal(first: sp.csr_array, second: sp.csr_array) -> bool:
+    return all(
+        np.array_equal(getattr(first, part), getattr(second, part))
+        for part in ("indptr", "indices", "data")
+    )
+
+
+# --- NetworkX ------------------------------------------------------------------------------------
+
+
+def from_networkx(
+    graph: Any,
+    *,
+    features: str | None = None,
+    labels: str | None = None,
+    weights: str | None = None,
+    name: str | None = None,
+) -> Graph:
+    """Makes a graph of a NetworkX graph, directed or not; node names become ids.
+
+    Args:
+        graph: A `networkx.Graph`, `DiGraph` or one with parallel edges.
+        features: Node attribute that holds a vector.
+        labels: Node attribute that holds a class: an integer or a string.
+        weights: Edge attribute that holds a weight.
+        name: Name of the result; by default that of the NetworkX graph.
+
+    Returns:
+        The graph, nodes in NetworkX' order.
+
+    Raises:
+        InputError: A node or an edge lacks a named attribute, or the values do not fit.
+    """
+    nodes = list(graph.nodes(data=True))
+    position: dict[Hashable, int] = {node: i for i, (node, _) in enumerate(nodes)}
+    edges = list(graph.edges(data=True))
+    pairs = np.array([[position[e[0]], position[e[1]]] for e in edges], np.int64).reshape(-1, 2)
+    fields: dict[str, Any] = {"num_nodes": len(nodes), "node_ids": ids_of(list(position))}
+    if features is not None:
+        vectors = [_attribute(node, data, features) for node, data in nodes]
+        try:
+            fields["features"] = np.asarray(vectors)
+        except ValueError as error:
+            raise InputError("features", "vectors of one length", str(error), "Pad.") from error
+    if labels is not None:
+        fields |= class_indices([_attribute(node, data, labels) for node, data in nodes])
+    if weights is not None:
+        fields["edge_weights"] = [_attribute(e[:2], e[2], weights) for e in edges]
+    made = Graph.from_edges(pairs, name=name or getattr(graph, "name", "") or "graph", **fields)
+    if graph.is_directed():
+        return made
+    return dataclasses.replace(made, report=made.report.undirected)
+
+
+def _attribute(where: Any, data: dict[str, Any], name: str) -> Any:
+    if name not in data:
+        raise InputError(
+            name, "an attribute of every node or edge", f"none at {where!r}", "Fill it in."
+        )
+    return data[name]
+
+
+def to_networkx(graph: Graph) -> Any:
+    """The graph as a `networkx.Graph`.
+
+    Nodes are called by their ids and have the attributes `features` (a vector) and `label` (the
+    name of the class, or a 0/1 vector), edges the attribute `weight`, each where the graph has
+    them.
+
+    Args:
+        graph: The graph.
+
+    Raises:
+        InputError: NetworkX is not installed.
+    """
+    try:
+        import networkx
+    except ImportError as error:
+        raise InputError(
+            "to_networkx", "the package networkx", "none", "Run pip install networkx."
+        ) from error
+    result = networkx.Graph(name=graph.name)
+    ids = graph.ids.tolist()
+    result.add_nodes_from(ids)
+    edges = graph.edges()
+    ends = [(ids[a], ids[b]) for a, b in edges.tolist()]
+    if graph.edge_weights is None:
+        result.add_edges_from(ends)
+    else:
+        weights = graph.adjacency()[edges[:, 0], edges[:, 1]].tolist()
+        result.add_weighted_edges_from((*e, w) for e, w in zip(ends, weights, strict=True))
+    for position, node in enumerate(ids):
+        result.nodes[node].update(_attributes(graph, position))
+    return result
+
+
+def _attributes(graph: Graph, position: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if graph.features is not None:
+        row = graph.features[position]
+        found["features"] = row if isinstance(row, np.ndarray) else row.toarray().ravel()
+    if graph.labels is not None:
+        label = graph.labels[position]
+        if graph.is_multilabel:
+            found["label"] = label
+        elif label >= 0:
+            found["label"] = graph.class_names[label] if graph.class_names else int(label)
+    return found
+
+
+# --- pandas --------------------------------------------------------------------------------------
+
+
+def from_pandas(
+    edges: Any,
+    features: Any = None,
+    *,
+    labels: Any = None,
+    ids: str | None = None,
+    source: str | None = None,
+    target: str | None = None,
+    weight: str | None = None,
+    **fields: Any,
+) -> Graph:
+    """Makes a graph of a table of edges and one of features, joined by the ids of the nodes.
+
+    Args:
+        edges: DataFrame with a column of sources and one of targets.
+        features: DataFrame with a row per node; its index, or the column `ids`, names the nodes.
+            None for a graph without features, whose nodes are all names in `edges`.
+        labels: A Series whose index names the nodes, or the name of a column of `features`.
+        ids: Column of `features` that names the nodes; by default its index does.
+        source: Column of sources; by default found by its usual names (source, from, u, ...),
+            else the first.
+        target: Column of targets, likewise, else the second.
+        weight: Column of weights; by default `weight`, where there is one.
+        **fields: Any other argument of `Graph`.
+
+    Returns:
+        The graph, nodes in the order of `features`. Its notes name the columns of `edges` that
+        were not read.
+
+    Raises:
+        InputError: A column is missing, or an id of one table is not in the other.
+
+    Example:
+
+    >>> import pandas as pd
+    >>> edges = pd.DataFrame({"source": ["a", "b"], "target": ["b", "c"]})
+    >>> features = pd.DataFrame({"x": [3.0, 1.0, 2.0]}, index=["c", "a", "b"])
+    >>> graph = Graph.from_pandas(edges, features)
+    >>> graph.ids.tolist(), graph.edges().tolist()
+    (['c', 'a', 'b'], [[0, 2], [1, 2]])
+    """
+    columns = [str(name) for name in edges.columns]
+    found = edge_columns(columns)
+    given = {"source": source, "target": target, "weight": weight}
+    chosen: dict[str, int | None] = {
+        role: getattr(found, role) if name is None else _column(name, columns, role)
+        for role, name in given.items()
+    }
+    used = set(chosen.values())
+    ignored = tuple(n for i, n in enumerate(columns) if i not in used and n in found.ignored)
+    if features is not None and ids is not None:
+        _column(ids, [str(name) for name in features.columns], "ids")
+        features = features.set_index(ids)
+    if features is not None and isinstance(labels, str):
+        _column(labels, [str(name) for name in features.columns], "labels")
+        labels, features = features[labels], features.drop(columns=labels)
+    ends = [ids_of(edges.iloc[:, chosen[role]].tolist()) for role in ("source", "target")]
+    if ends[0].dtype.kind != ends[1].dtype.kind:
+        ends = [column.astype(str) for column in ends]
+    if chosen["weight"] is not None:
+        fields["edge_weights"] = edges.iloc[:, chosen["weight"]].to_numpy()
+    pairs = np.stack(ends, axis=1)
+    if features is None and labels is None and pairs.dtype.kind != "U":
+        # Ids of a table are names, not positions.
+        names, pairs = np.unique(pairs, return_inverse=True)
+        fields.setdefault("node_ids", names)
+        pairs = pairs.reshape(-1, 2)
+    notes = dataclasses.replace(found, ignored=ignored).note("edges")
+    return Graph.from_edges(pairs, features=features, labels=labels, notes=notes, **fields)
+
+
+def _column(name: str, columns: list[str], argument: str) -> int:
+    if name not in columns:
+        raise InputError(argument, "one of the columns " + ", ".join(columns), name, "Rename it.")
+    return columns.index(name)
+
+
+# --- PyTorch Geometric, DGL, TensorFlow ----------------------------------------------------------
+
+
+def from_edge_index(edge_index: Any, **fields: Any) -> Graph:
+    """Makes a graph of edges in two rows, sources and targets.
+
+    Args:
+        edge_index: Integers [2, edges]: NumPy, torch (on any device), TensorFlow or lists.
+        **fields: Any other argument of `Graph.from_edges`; tensors are converted too.
+
+    Raises:
+        InputError: Another shape, or something does not fit.
+
+    Example:
+
+    >>> from_edge_index([[0, 1], [1, 2]]).edges().tolist()
+    [[0, 1], [1, 2]]
+    """
+    array = _numpy(edge_index)
+    if array is None or array.ndim != 2 or array.shape[0] != 2:
+        raise InputError(
+            "edge_index",
+            "shape [2, edges]",
+            "none" if array is None else f"shape {array.shape}",
+            "Use Graph.from_edges for [edges, 2].",
+        )
+    plain: dict[str, Any] = {n: _numpy(v) if _is_tensor(v) else v for n, v in fields.items()}
+    return Graph.from_edges(array.T, **plain)
+
+
+def from_pyg(data: Any, *, name: str = "graph") -> Graph:
+    """Makes a graph of a PyTorch Geometric `Data`, read by its attributes.
+
+    Args:
+        data: Anything with `edge_index`; `x`, `y`, `edge_weight`, `num_nodes` and
+            `train_mask`, `val_mask`, `test_mask` are used where they are.
+        name: Name of the result.
+
+    Returns:
+        The graph. A node in none of the masks counts as a training node.
+
+    Raises:
+        InputError: There is no `edge_index`, or something does not fit.
+    """
+    fields = {"features": getattr(data, "x", None), "labels": _classes(getattr(data, "y", None))}
+    weights = _numpy(getattr(data, "edge_weight", None))
+    if weights is not None:
+        fields["edge_weights"] = weights.ravel()
+    nodes = getattr(data, "num_nodes", None)
+    return from_edge_index(
+        getattr(data, "edge_index", None),
+        num_nodes=None if nodes is None else int(nodes),
+        split=_split(lambda mask: getattr(data, mask, None)),
+        name=name,
+        **fields,
+    )
+
+
+def from_dgl(
+    graph: Any,
+    *,
+    features: str = "feat",
+    labels: str = "label",
+    weights: str | None = None,
+    name: str = "graph",
+) -> Graph:
+    """Makes a graph of a homogeneous DGL graph.
+
+    Args:
+        graph: A `dgl.DGLGraph` of one type of nodes and edges.
+        features: Name of the features in `graph.ndata`, where they are.
+        labels: Name of the classes in `graph.ndata`, where they are.
+        weights: Name of the weights in `graph.edata`; None for none.
+        name: Name of the result.
+
+    Returns:
+        The graph. `val_mask` and `test_mask` of the nodes become its split.
+
+    Raises:
+        InputError: `weights` is not there, or something does not fit.
+    """
+    sources, targets = graph.edges()
+    nodes = graph.ndata
+    fields: dict[str, Any] = {}
+    if weights is not None:
+        _column(weights, list(graph.edata), "weights")
+        values = _numpy(graph.edata[weights])
+        fields["edge_weights"] = None if values is None else values.ravel()
+    return from_edge_index(
+        [_numpy(sources), _numpy(targets)],
+        num_nodes=int(graph.num_nodes()),
+        features=nodes.get(features),
+        labels=_classes(nodes.get(labels)),
+        split=_split(nodes.get),
+        name=name,
+        **fields,
+    )
+
+
+def _classes(labels: Any) -> np.ndarray | None:
+    """A 0/1 matrix as integers; PyG and DGL hold it as floats."""
+    array = _numpy(labels)
+    if array is None or array.ndim != 2 or array.shape[1] == 1:
+        return array
+    if not np.isin(array, (0, 1)).all():
+        raise InputError("labels", "classes or a 0/1 matrix", "others", "Leave them out.")
+    return array.astype(np.int64)
+
+
+def _split(mask_of: Any) -> np.ndarray | None:
+    """0, 1 and 2 of the masks of validation and test; None where they are not."""
+    validation, test = (_numpy(mask_of(f"{part}_mask")) for part in ("val", "test"))
+    if validation is None or test is None or not validation.ndim == test.ndim == 1:
+        return None
+    return np.where(test, 2, np.where(validation, 1, 0))
+
+
+def _is_tensor(value: Any) -> bool:
+    return hasattr(value, "numpy") and not isinstance(value, np.ndarray)
+
+
+def _numpy(value: Any) -> np.ndarray | None:
+    if value is None:
+        return None
+    for step in ("detach", "cpu", "numpy"):
+        if hasattr(value, step):
+            value = getattr(value, step)()
+    return np.asarray(value)

@@ -1,0 +1,295 @@
+"""Names of nodes and classes, of any kind, as positions and numbers."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from cade_tf.errors import InputError
+from cade_tf.graph.validation import checked_node_ids, checked_pairs
+
+_WHOLE = re.compile(r"[+-]?\d{1,18}(\.0*)?")
+_PER_NODE = ("features", "labels", "graph_ids", "split")
+_NO_CLASS = ("", "nan", "<na>")
+
+
+# --- ids ---------------------------------------------------------------------------------------
+
+
+def ids_of(names: Sequence[Any]) -> np.ndarray:
+    """Node ids as an array: integers where all are, else strings.
+
+    Example:
+
+    >>> ids_of([3, "a"])
+    array(['3', 'a'], dtype='<U1')
+    """
+    if all(_is_whole(name) for name in names):
+        return np.array(names, np.int64)
+    return np.array([str(name) for name in names], str)
+
+
+def _is_whole(name: Any) -> bool:
+    whole = isinstance(name, (int, np.integer)) and not isinstance(name, bool)
+    return whole and abs(int(name)) < 2**63
+
+
+def positions(values: np.ndarray, ids: np.ndarray, argument: str, expected: str) -> np.ndarray:
+    """Where each value stands among distinct ids.
+
+    Args:
+        values: Ids to look up, of any shape.
+        ids: Ids of the nodes.
+        argument: What holds the values, for an error.
+        expected: What they should be, for an error.
+
+    Returns:
+        int64, of the shape of `values`.
+
+    Raises:
+        InputError: A value is no id.
+    """
+    if (values.dtype.kind == "U") != (ids.dtype.kind == "U"):
+        values, ids = values.astype(str), ids.astype(str)
+    order = np.argsort(ids, kind="stable")
+    place = np.searchsorted(ids, values, sorter=order)
+    found = order[np.minimum(place, len(ids) - 1)] if len(ids) else np.zeros(values.shape, int)
+    unknown = values != ids[found] if len(ids) else np.ones(values.shape, bool)
+    if unknown.any():
+        first = values[unknown][0].item()
+        raise InputError(
+            argument,
+            expected,
+            f"{first!r} and {int(unknown.sum()) - 1:,} more" if unknown.sum() > 1 else repr(first),
+            "Add the node, or drop what belongs to it.",
+        )
+    return found
+
+
+# --- tables that know the ids of their rows ----------------------------------------------------
+
+
+def is_frame(value: Any) -> bool:
+    """Whether a value is a pandas DataFrame or Series, known by its index."""
+    return hasattr(value, "to_numpy") and hasattr(value, "index")
+
+
+def by_position(edges: Any, fields: dict[str, Any]) -> tuple[np.ndarray, dict[str, Any]]:
+    """Replaces names by numbers in what a user gives to `Graph.from_edges`.
+
+    Args:
+        edges: Pairs of positions or of names; of names also where a pandas table has ids and
+            `node_ids` is not given.
+        fields: Arguments of `Graph`; features and labels may be pandas tables, labels may be
+            strings.
+
+    Returns:
+        Edges as positions, and fields as arrays in the order of the nodes.
+
+    Raises:
+        InputError: An id is unknown, missing or repeated.
+    """
+    pairs = _pairs(edges)
+    fields = dict(fields)
+    explicit = fields.get("node_ids") is not None
+    ids = _node_ids(pairs, fields)
+    if ids is not None:
+        if pairs.dtype.kind == "U" or not explicit:
+            pairs = positions(pairs, ids, "edges", f"the ids of the {len(ids):,} nodes")
+        if not explicit and not _counts(ids):
+            fields["node_ids"] = ids
+    if is_frame(fields.get("features")):
+        fields |= _frame_features(fields["features"], ids, fields.get("feature_names"))
+    if fields.get("labels") is not None:
+        fields |= _labels(fields["labels"], ids, fields.get("class_names"))
+    return pairs, fields
+
+
+def _pairs(edges: Any) -> np.ndarray:
+    pairs = np.asarray(edges)
+    if pairs.dtype.kind == "O":
+        pairs = ids_of(pairs.ravel().tolist()).reshape(pairs.shape)
+    return checked_pairs(pairs)
+
+
+def _node_ids(pairs: np.ndarray, fields: dict[str, Any]) -> np.ndarray | None:
+    """Ids of the nodes in their order; None where they have none but their positions."""
+    features, labels = fields.get("features"), fields.get("labels")
+    if fields.get("node_ids") is not None:
+        return checked_node_ids(fields["node_ids"], len(fields["node_ids"]))
+    if is_frame(features):
+        return _index_of("features", features)
+    plain = [name for name in _PER_NODE if fields.get(name) is not None]
+    plain = [name for name in plain if not is_frame(fields[name])]
+    if pairs.dtype.kind == "U" and plain:
+        raise InputError(
+            "node_ids",
+            f"the names of the nodes in the order of {plain[0]}",
+            "none",
+            "Give node_ids, or a pandas table whose index names the nodes.",
+        )
+    if features is not None:
+        rows = features.shape[0] if hasattr(features, "shape") else len(features)
+        return np.arange(rows) if is_frame(labels) else None
+    if is_frame(labels):
+        known = _index_of("labels", labels)
+        if known.dtype.kind != pairs.dtype.kind and pairs.size:
+            known, pairs = known.astype(str), pairs.astype(str)
+        return np.unique(np.concatenate([known, pairs.ravel()])) if pairs.size else known
+    return np.unique(pairs) if pairs.dtype.kind == "U" else None
+
+
+def _counts(ids: np.ndarray) -> bool:
+    """Whether ids are the positions themselves."""
+    return ids.dtype.kind != "U" and np.array_equal(ids, np.arange(len(ids)))
+
+
+def _index_of(name: str, frame: Any) -> np.ndarray:
+    ids = ids_of(frame.index.tolist())
+    repeated = len(ids) - len(np.unique(ids))
+    if repeated:
+        raise InputError(
+            f"{name}.index", "each id once", f"{repeated:,} repetitions", "Drop the repeats."
+        )
+    return ids
+
+
+def _frame_features(
+    frame: Any, ids: np.ndarray | None, names: Sequence[str] | None
+) -> dict[str, Any]:
+    """Rows in the order of the nodes, and the names of the columns."""
+    own = _index_of("features", frame)
+    if ids is not None and not np.array_equal(own, ids):
+        positions(own, ids, "features.index", f"the ids of the {len(ids):,} nodes")
+        rows = positions(ids, own, "features.index", "a row for every node, but none has the id")
+        frame = frame.iloc[rows]
+    columns = [str(name) for name in frame.columns]
+    values = frame.to_numpy()
+    if values.dtype.kind == "O":
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError):
+            texts = [n for n, t in zip(columns, frame.dtypes, strict=True) if t.kind not in "biuf"]
+            raise InputError(
+                "features",
+                "numbers",
+                f"text in the columns {', '.join(texts)}",
+                "Drop them, or turn them into 0/1 columns (pandas.get_dummies).",
+            ) from None
+    named = names is None and columns != [str(i) for i in range(len(columns))]
+    return {"features": values} | ({"feature_names": tuple(columns)} if named else {})
+
+
+# --- classes -----------------------------------------------------------------------------------
+
+
+def _labels(labels: Any, ids: np.ndarray | None, names: Sequence[str] | None) -> dict[str, Any]:
+    """Labels as `Graph` takes them, in the order of the nodes."""
+    values = labels.to_numpy() if is_frame(labels) else np.asarray(labels)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values.ravel()
+    found: dict[str, Any] = {}
+    if values.ndim == 1 and values.dtype.kind == "f":
+        values = _whole_numbers(values)
+    elif values.ndim == 1 and values.dtype.kind in "UO":
+        found = class_indices(values, names)
+        values = found["labels"]
+    if is_frame(labels) and ids is not None:
+        own = _index_of("labels", labels)
+        rows = positions(own, ids, "labels.index", f"the ids of the {len(ids):,} nodes")
+        if values.ndim == 2 and len(own) < len(ids):
+            raise InputError("labels", f"all {len(ids):,} nodes", len(own), "Add the others.")
+        placed = np.full((len(ids), *values.shape[1:]), -1, np.int64)
+        placed[rows] = values
+        values = placed
+    return found | {"labels": values}
+
+
+def class_indices(values: Any, names: Sequence[str] | None = None) -> dict[str, Any]:
+    """Classes of any name as the fields `labels` and `class_names` of a `Graph`.
+
+    Args:
+        values: One class per node: integers, whole floats or strings. -1, NaN, None and empty
+            strings mean no class; numbers written as text are numbers.
+        names: Names of the classes in their order; by default those found, sorted.
+
+    Returns:
+        `labels` from 0, -1 for none, and `class_names`.
+
+    Raises:
+        InputError: Other values, or a class that is not among the names.
+
+    Example:
+
+    >>> class_indices(["b", "a", "", "b"])
+    {'labels': array([ 1,  0, -1,  1]), 'class_names': ('a', 'b')}
+    """
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise InputError("labels", "one class per node", str(error), "Flatten them.") from error
+    if array.ndim != 1:
+        raise InputError("labels", "one class per node", f"shape {array.shape}", "Flatten it.")
+    if array.dtype.kind in "UO":
+        array = _numbers_or_texts(array.tolist())
+    if array.dtype.kind == "f":
+        array = _whole_numbers(array)
+    if array.dtype.kind in "iub":
+        missing = array.astype(np.int64) == -1
+    elif array.dtype.kind == "U":
+        missing = array == ""
+    else:
+        raise InputError("labels", "integers or names of classes", array.dtype, "Convert them.")
+    labels = np.full(len(array), -1)
+    found, inverse = np.unique(array[~missing], return_inverse=True)
+    if names is not None:
+        found = positions(found.astype(str), np.asarray(names, str), "labels", "class_names")
+        labels[~missing] = found[inverse]
+        return {"labels": labels, "class_names": tuple(names)}
+    labels[~missing] = inverse
+    return {"labels": labels, "class_names": tuple(str(name) for name in found)}
+
+
+def _numbers_or_texts(values: list[Any]) -> np.ndarray:
+    """Whole numbers where all are that are not missing, else strings, empty where missing."""
+    texts = ["" if value is None else str(value) for value in values]
+    texts = ["" if text.strip().lower() in _NO_CLASS else text for text in texts]
+    if all(not text or _WHOLE.fullmatch(text.strip()) for text in texts):
+        return np.array([int(text.split(".")[0]) if text else -1 for text in texts], np.int64)
+    return np.array(texts, str)
+
+
+def _whole_numbers(array: np.ndarray) -> np.ndarray:
+    """Integers in place of whole floats, -1 in place of NaN; other floats as they are."""
+    filled = np.where(np.isnan(array), -1, array)
+    whole = (np.abs(filled) < 2**53) & (filled == np.round(filled))
+    return filled.astype(np.int64) if whole.all() else array
+
+
+def classes_of_matrix(matrix: np.ndarray) -> np.ndarray:
+    """Class indices of a 0/1 matrix in which no node has two classes, else the matrix."""
+    count = matrix.sum(axis=1)
+    if (count > 1).any() or not len(matrix):
+        return matrix
+    return np.where(count == 1, matrix.argmax(axis=1), -1)
+
+
+def dense_classes(matrix: Any, nodes: int) -> np.ndarray:
+    """Labels in a matrix as a dense array, if it is small enough to be one of classes.
+
+    Args:
+        matrix: Sparse or dense.
+        nodes: Number of nodes, which one side of the matrix must have.
+
+    Raises:
+        InputError: The matrix is of another size, or claims far more classes than it has entries.
+    """
+    if not sp.issparse(matrix):
+        return np.asarray(matrix)
+    if nodes not in matrix.shape or min(matrix.shape) > max(matrix.nnz, nodes):
+        raise InputError(
+            "labels", f"[{nodes}, classes]", f"shape {matrix.shape}", "Match the nodes."
+        )
+    return matrix.toarray()

@@ -1,0 +1,45 @@
+"""Embeddings as a pandas DataFrame."""
+
+from typing import Any
+
+import numpy as np
+
+from cade_tf.errors import InputError
+from cade_tf.graph.graph import Graph
+
+
+def embeddings_frame(graph: Graph, embeddings: np.ndarray) -> Any:
+    """Embeddings as a table whose index holds the ids of the nodes.
+
+    Args:
+        graph: The graph, for the ids of its nodes.
+        embeddings: [nodes, dim], rows in the order of the graph.
+
+    Returns:
+        A `pandas.DataFrame` with columns x0, x1 and so on, as `cade embed` names them in a CSV.
+
+    Raises:
+        InputError: pandas is not installed, or these are embeddings of another graph.
+
+    Example:
+
+    >>> graph = Graph.from_edges([["ann", "bob"]], node_ids=["ann", "bob"])
+    >>> embeddings_frame(graph, np.eye(2)).loc["bob"].tolist()
+    [0.0, 1.0]
+    """
+    try:
+        import pandas
+    except ImportError as error:
+        raise InputError(
+            "embeddings_frame",
+            "the package pandas",
+            "an installation without it",
+            "Install it with pip install pandas.",
+        ) from error
+    if len(embeddings) != graph.num_nodes:
+        raise InputError(
+            "embeddings", f"{graph.num_nodes} rows", len(embeddings), "Embed this graph."
+        )
+    index = pandas.Index(graph.ids.tolist(), name="node_id")
+    columns = [f"x{i}" for i in range(embeddings.shape[1])]
+    return pandas.DataFrame(np.asarray(embeddings), index=index, columns=columns)

@@ -1,0 +1,48 @@
+"""What objects of cade_tf look like in a notebook."""
+
+import html
+import io
+from collections.abc import Mapping
+from typing import Any
+
+LONGEST = 60
+"""Longer values are cut, so that a repr stays a line."""
+
+
+def html_table(title: str, rows: Mapping[str, object]) -> str:
+    """A small table of names and values, HTML.
+
+    Example:
+
+    >>> html_table("Graph", {"nodes": 3})
+    '<table><caption>Graph</caption><tr><th>nodes</th><td>3</td></tr></table>'
+    """
+    lines = "".join(
+        f"<tr><th>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>"
+        for name, value in rows.items()
+    )
+    return f"<table><caption>{html.escape(title)}</caption>{lines}</table>"
+
+
+def short(value: object, longest: int = LONGEST) -> str:
+    """The repr of a value, cut where it is long.
+
+    Example:
+
+    >>> short("abcdefgh", 7)
+    "'abc..."
+    """
+    text = repr(value)
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+def shown_in_notebooks(figure: Any) -> Any:
+    """A matplotlib figure that a notebook shows, also where pyplot was never imported."""
+
+    def png() -> bytes:
+        file = io.BytesIO()
+        figure.savefig(file, format="png", dpi=100, bbox_inches="tight")
+        return file.getvalue()
+
+    figure._repr_png_ = png
+    return figure

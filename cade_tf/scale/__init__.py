@@ -1,0 +1,1 @@
+"""Graphs larger than memory: shards, tables on disk and on servers, clusters."""

@@ -1,0 +1,168 @@
+"""A cluster of a chief, workers and parameter servers, as TF_CONFIG describes it."""
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from cade_tf.errors import InputError
+from cade_tf.scale.row_adam import ShardedVariable
+
+EXAMPLE = (
+    '{"cluster": {"chief": ["host:port"], "worker": ["host:port", ...], "ps": ["host:port", ...]}, '
+    '"task": {"type": "worker", "index": 0}}'
+)
+_ROLES = ("chief", "worker", "ps")
+_THREADS = 4
+
+
+class ClusterLost(OSError):
+    """A parameter server, or all of them, went away; what they held is lost."""
+
+
+class OnDemand(tf.distribute.experimental.partitioners.Partitioner):
+    """Divides only the variables that are made while `active`: tables, but no weights of layers.
+
+    Args:
+        shards: Parts of a divided variable.
+    """
+
+    def __init__(self, shards: int) -> None:
+        self.shards = shards
+        self.active = False
+
+    def __call__(self, shape: tf.TensorShape, dtype: tf.DType, axis: int = 0) -> list[int]:
+        """Parts along each axis."""
+        return [self.shards if self.active else 1] + [1] * (shape.rank - 1)
+
+
+class Cluster:
+    """The chief's view of a cluster: where variables go and who does the work.
+
+    Args:
+        resolver: Addresses of all processes.
+    """
+
+    def __init__(self, resolver: tf.distribute.cluster_resolver.ClusterResolver) -> None:
+        spec = resolver.cluster_spec().as_dict()
+        self.workers = len(spec["worker"])
+        self.servers = len(spec["ps"])
+        self._partitioner = OnDemand(self.servers)
+        with lost_servers():
+            self.strategy = tf.distribute.ParameterServerStrategy(
+                resolver, variable_partitioner=self._partitioner
+            )
+            self.coordinator = tf.distribute.coordinator.ClusterCoordinator(self.strategy)
+
+    def make_variable(self, shape: tuple[int, ...], dtype: tf.DType = tf.float32) -> Any:
+        """A sharded variable of zeros, in equal parts on all servers."""
+
+        def zeros(
+            partition_shape: Sequence[int] = shape, partition_offset: Sequence[int] = ()
+        ) -> tf.Tensor:
+            return tf.zeros(partition_shape, dtype)
+
+        with self.strategy.scope():
+            self._partitioner.active = True
+            try:
+                made = tf.Variable(zeros, shape=shape, dtype=dtype, trainable=False)
+            finally:
+                self._partitioner.active = False
+        kind = ShardedVariable
+        return made if isinstance(made, kind) else kind([made])
+
+    def run_all(self, work: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Lets the workers do all calls of a function, in any order, each until it succeeds.
+
+        A call whose worker is lost is done again by another one.
+
+        Returns:
+            What the calls returned, in their order.
+
+        Raises:
+            ClusterLost: A parameter server went away.
+        """
+        with lost_servers():
+            results = [self.coordinator.schedule(work, args=call) for call in calls]
+            self.coordinator.join()
+            return [result.fetch() for result in results]
+
+
+@contextlib.contextmanager
+def lost_servers() -> Iterator[None]:
+    """Turns TensorFlow's errors about servers that do not answer into `ClusterLost`."""
+    try:
+        yield
+    except (
+        tf.errors.UnavailableError,
+        tf.errors.AbortedError,
+        tf.errors.CancelledError,
+        tf.errors.DeadlineExceededError,
+        tf.errors.FailedPreconditionError,
+        tf.errors.NotFoundError,
+    ) as error:
+        reason = " ".join(error.message.split())[:200]
+        raise ClusterLost(
+            f"a parameter server was lost ({reason}); the same command continues from the last "
+            "checkpoint"
+        ) from error
+
+
+def make_resolver() -> tf.distribute.cluster_resolver.ClusterResolver:
+    """Reads TF_CONFIG.
+
+    Raises:
+        InputError: It does not describe a cluster, or not this process.
+    """
+    text = os.environ.get("TF_CONFIG", "")
+    try:
+        described = json.loads(text)
+        sizes = {role: len(described["cluster"][role]) for role in _ROLES}
+        role, index = described["task"]["type"], int(described["task"]["index"])
+        known = role in _ROLES and 0 <= index < sizes[role]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            "TF_CONFIG", f"an environment variable as {EXAMPLE}", text or "none", _REMEDY
+        ) from error
+    if not known or sizes["chief"] != 1 or not sizes["worker"] or not sizes["ps"]:
+        raise InputError(
+            "TF_CONFIG", "one chief, at least one worker and one ps, this process among them",
+            text, _REMEDY,
+        )  # fmt: skip
+    return tf.distribute.cluster_resolver.TFConfigClusterResolver()
+
+
+_REMEDY = "Set it for every process, or let cade launch do so."
+
+
+def serve(resolver: tf.distribute.cluster_resolver.ClusterResolver) -> None:
+    """Serves as a worker or parameter server until the process is ended."""
+    config = tf.compat.v1.ConfigProto()
+    # A server that waits for another one must have a thread left to answer with.
+    config.inter_op_parallelism_threads = max(_THREADS, os.cpu_count() or 1)
+    server = tf.distribute.Server(
+        resolver.cluster_spec(),
+        job_name=resolver.task_type,
+        task_index=resolver.task_id,
+        protocol="grpc",
+        config=config,
+    )
+    server.join()
+
+
+def read_rows(table: Any, first: int, last: int) -> np.ndarray:
+    """Rows first..last-1 of a sharded variable, the rest left where it is."""
+    pieces, begin = [], 0
+    with lost_servers():
+        for part in table.variables:
+            low, high = max(first - begin, 0), min(last - begin, part.shape[0])
+            if low < high:
+                with tf.device(part.device):
+                    piece = part.sparse_read(tf.range(low, high))
+                pieces.append(piece.numpy())
+            begin += part.shape[0]
+    return np.concatenate(pieces)

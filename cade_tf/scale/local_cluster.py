@@ -1,0 +1,151 @@
+"""A cluster as processes of this machine, watched over like a cluster manager would."""
+
+import contextlib
+import json
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from cade_tf.files import atomic_write
+
+CLUSTER_FILE = "cluster.json"
+LOG_FOLDER = "logs"
+CHIEF, WORKER, SERVER = "chief", "worker", "ps"
+
+_USER_ERROR = 2
+_POLL_SECONDS = 0.2
+_log = logging.getLogger(__name__)
+
+
+class LocalCluster:
+    """A chief, workers and parameter servers that run one command.
+
+    A worker or server that ends is started again. A chief that fails is started again together
+    with the servers, whose content is in the checkpoints; not so where it says that the user is
+    wrong, or where it fails repeatedly.
+
+    Args:
+        command: What every process runs, TF_CONFIG in its environment.
+        workers: Number of workers.
+        servers: Number of parameter servers.
+        folder: For logs of workers and servers, and for `cluster.json`, which lists the processes.
+        restarts: How often the chief may fail.
+    """
+
+    def __init__(
+        self, command: Sequence[str], *, workers: int, servers: int, folder: Path, restarts: int
+    ) -> None:
+        self.command = list(command)
+        self.folder = folder
+        self.restarts = restarts
+        sizes = {CHIEF: 1, WORKER: workers, SERVER: servers}
+        ports = iter(_free_ports(sum(sizes.values())))
+        self.addresses = {
+            role: [f"localhost:{next(ports)}" for _ in range(size)] for role, size in sizes.items()
+        }
+        self._processes: dict[tuple[str, int], subprocess.Popen[bytes]] = {}
+        self._asked_to_stop = False
+
+    def run(self) -> int:
+        """Runs until the chief has finished; returns its exit code."""
+        (self.folder / LOG_FOLDER).mkdir(parents=True, exist_ok=True)
+        with self._forwarded_signals():
+            try:
+                for role in (SERVER, WORKER, CHIEF):
+                    self._start_all(role)
+                return self._watch()
+            finally:
+                for process in self._processes.values():
+                    process.kill()
+                    process.wait()
+                (self.folder / CLUSTER_FILE).unlink(missing_ok=True)
+
+    def _watch(self) -> int:
+        failures = 0
+        while True:
+            time.sleep(_POLL_SECONDS)
+            code = self._processes[CHIEF, 0].poll()
+            if code is not None:
+                failures += 1
+                final = code in (0, _USER_ERROR) or failures > self.restarts
+                if final or self._asked_to_stop:
+                    return code if code >= 0 else 128 - code
+                _log.warning("The chief ended with code %d; starting it again.", code)
+                for key in [key for key in self._processes if key[0] == SERVER]:
+                    self._processes[key].kill()
+                    self._processes[key].wait()
+                self._start_all(SERVER)
+                self._start_all(CHIEF)
+            for (role, index), process in list(self._processes.items()):
+                if role != CHIEF and process.poll() is not None:
+                    _log.warning(
+                        "The %s %d ended with code %d; starting it again.",
+                        role, index, process.returncode,
+                    )  # fmt: skip
+                    self._start(role, index)
+                    self._write_list()
+
+    def _start_all(self, role: str) -> None:
+        for index in range(len(self.addresses[role])):
+            self._start(role, index)
+        self._write_list()
+
+    def _start(self, role: str, index: int) -> None:
+        task = {"cluster": self.addresses, "task": {"type": role, "index": index}}
+        environment = {**os.environ, "TF_CONFIG": json.dumps(task)}
+        output: dict[str, Any] = {}
+        with contextlib.ExitStack() as stack:
+            if role != CHIEF:
+                path = self.folder / LOG_FOLDER / f"{role}-{index}.log"
+                file = stack.enter_context(open(path, "ab"))
+                output = {"stdout": file, "stderr": subprocess.STDOUT}
+            # Ctrl-C is for the chief alone, which needs the others to save its state.
+            self._processes[role, index] = subprocess.Popen(
+                self.command, env=environment, start_new_session=True, **output
+            )
+
+    def _write_list(self) -> None:
+        listed = [
+            {"role": role, "index": index, "pid": process.pid}
+            for (role, index), process in self._processes.items()
+        ]
+        with atomic_write(self.folder / CLUSTER_FILE) as file:
+            file.write((json.dumps(listed, indent=2) + "\n").encode())
+
+    @contextlib.contextmanager
+    def _forwarded_signals(self) -> Iterator[None]:
+        """Hands Ctrl-C and SIGTERM on to the chief, which then saves and ends."""
+
+        def forward(number: int, frame: Any) -> None:
+            self._asked_to_stop = True
+            chief = self._processes.get((CHIEF, 0))
+            if chief is not None:
+                chief.send_signal(number)
+
+        before = {n: signal.signal(n, forward) for n in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _free_ports(count: int) -> list[int]:
+    """Ports that nobody uses now."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("localhost", 0))
+        return [one.getsockname()[1] for one in sockets]
+
+
+def train_command(flagfile: Path) -> list[str]:
+    """The command of every process: `cade train --cluster` with the flags of a file."""
+    return [sys.executable, "-m", "cade_tf", "train", f"--flagfile={flagfile}", "--cluster"]

@@ -1,0 +1,1 @@
+"""A trained encoder as a SavedModel that answers requests with TensorFlow alone."""

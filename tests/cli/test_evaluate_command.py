@@ -1,0 +1,61 @@
+"""`cade evaluate`: labels that a run's own graph did not bring."""
+
+import json
+import shutil
+
+import pytest
+
+from cade_tf.cli import app
+from cade_tf.config import Config
+from cade_tf.experiments.single_run import train_and_evaluate
+from tests.trained_runs import make_graph
+
+NODES = 40
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """An edge list without labels, a run on it, and labels in another file."""
+    folder = tmp_path_factory.mktemp("unlabelled")
+    graph = make_graph(NODES)
+    edges = "".join(f"{a},{b}\n" for a, b in graph.ids[graph.edges()])
+    (folder / "edges.csv").write_text("source,target\n" + edges)
+    labels = "".join(f"{node},{'even' if i % 2 else 'odd'}\n" for i, node in enumerate(graph.ids))
+    (folder / "labels.csv").write_text("node,label\n" + labels)
+    config = Config(
+        k=2, dim=8, fanouts=(3, 2), steps=2, batch_size=16, embed_walks=1, unseen_ratio=0.5,
+        graph=str(folder / "edges.csv"),
+    )  # fmt: skip
+    train_and_evaluate(config, folder / "run", progress=False)
+    return folder
+
+
+@pytest.mark.parametrize("graph", [[], ["--graph=edges.csv"]])
+def test_a_run_is_scored_with_labels_that_are_given(graph, folder, monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(folder)
+    scores = tmp_path / "scores.json"
+    flags = ["--run_dir=run", "--labels=labels.csv", f"--output={scores}"]
+    assert app.main(["evaluate", *flags, *graph]) == 0
+    assert json.loads(scores.read_text())["logreg"]["test_nodes"] == NODES // 2
+
+
+def test_without_labels_they_are_asked_for(folder, capsys):
+    assert app.main(["evaluate", f"--run_dir={folder / 'run'}"]) == 2
+    assert "labels: expected labels and nodes to score" in capsys.readouterr().err
+
+
+def test_a_graph_with_other_nodes_is_refused(folder, tmp_path, capsys):
+    make_graph(NODES, first=500).save(tmp_path / "other.npz")
+    flags = [f"--run_dir={folder / 'run'}", f"--graph={tmp_path / 'other.npz'}"]
+    assert app.main(["evaluate", *flags]) == 2
+    shown = capsys.readouterr().err
+    assert "graph: expected the nodes of" in shown
+    assert "cade embed" in shown
+
+
+def test_a_run_directory_without_embeddings_is_named(folder, tmp_path, capsys):
+    shutil.copytree(folder / "run", tmp_path / "run")
+    (tmp_path / "run" / "embeddings.npy").unlink()
+    flags = [f"--run_dir={tmp_path / 'run'}", f"--labels={folder / 'labels.csv'}"]
+    assert app.main(["evaluate", *flags]) == 2
+    assert "embeddings.npy" in capsys.readouterr().err
