@@ -99,7 +99,7 @@ def run(options: EvaluateOptions, words: list[str]) -> int:
 
 def _of_run(run_dir: Path, graph: "Graph") -> np.ndarray:
     """Embeddings of a run, which must be those of this graph."""
-    from cade_tf.graph.preparation import known_rows
+    from cade_tf.graph.naming import known_rows
     from cade_tf.inference import outputs
 
     _, ids = outputs.read_embeddings(run_dir)

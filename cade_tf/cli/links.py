@@ -123,7 +123,7 @@ def _rank(options: LinksOptions) -> int:
 
     from cade_tf.evaluation.link_ranking import rank_links
     from cade_tf.graph import loading
-    from cade_tf.graph.preparation import known_rows
+    from cade_tf.graph.naming import known_rows
     from cade_tf.inference import outputs
     from cade_tf.training.run_folder import load_run_model
 

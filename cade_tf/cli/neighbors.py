@@ -44,7 +44,7 @@ def run(options: NeighborsOptions, words: list[str]) -> int:
         source = run_folder(options.run_dir)
     import numpy as np
 
-    from cade_tf.graph.preparation import known_rows
+    from cade_tf.graph.naming import known_rows
     from cade_tf.inference.neighbors import nearest
     from cade_tf.inference.outputs import read_embeddings
 

@@ -43,16 +43,14 @@ def run(options: TuneOptions, words: list[str]) -> int:
     checks.no_words(words, "tune")
     if options.search is None:
         raise InputError("search", "the path of a search space", "none", "Give --search.")
-    from cade_tf.experiments.search_space import SearchSpace
-
-    space = SearchSpace.read(options.search)
-    checks.data(_data(space.fixed))
     for package in ("optuna", "matplotlib"):
         checks.extra(package, "cade tune")
     folder = checks.writable_folder("study", options.study)
     logs.configure(options.verbosity)
     from cade_tf.experiments import tuning
 
+    space = tuning.SearchSpace.read(options.search)
+    checks.data(_data(space.fixed))
     tuned = tuning.tune(
         space,
         folder,

@@ -70,15 +70,7 @@ class Cell:
         return _key(vars(self) | {"flags": self.settings()})
 
 
-_IDENTITY = (
-    "dataset",
-    "task",
-    "method",
-    "unseen_ratio",
-    "hidden_ratio",
-    "split_seed",
-    "validating",
-)
+_IDENTITY = tuple(f.name for f in dataclasses.fields(Cell) if f.name != "config")
 
 
 def _key(result: Mapping[str, Any]) -> str:
@@ -158,14 +150,7 @@ def compute(cell: Cell, folder: Path, data_dir: str | None = None) -> dict[str, 
     embedded, scores = (_node_scores if cell.task == CLASSIFICATION else _link_scores)(
         cell, graph, run_dir
     )
-    result = {
-        "dataset": cell.dataset,
-        "task": cell.task,
-        "method": cell.method,
-        "unseen_ratio": cell.unseen_ratio,
-        "hidden_ratio": cell.hidden_ratio,
-        "split_seed": cell.split_seed,
-        "validating": cell.validating,
+    result = {name: getattr(cell, name) for name in _IDENTITY} | {
         "scores": scores,
         "seconds": round(time.monotonic() - started, 2),
         "training_seconds": round(embedded.training_seconds, 2),

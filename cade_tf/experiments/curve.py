@@ -13,17 +13,25 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
+from scipy.special import softmax
 
 from cade_tf.config import Config
-from cade_tf.experiments import report
+from cade_tf.evaluation import classification
 from cade_tf.experiments.cells import commit, load_graph, part_of
-from cade_tf.experiments.experiment import TITLES
-from cade_tf.experiments.methods import METHODS, candidates_of, embeddings_of
+from cade_tf.experiments.declarations import TITLES
+from cade_tf.experiments.methods import METHODS
+from cade_tf.experiments.plots import axes_of
+from cade_tf.experiments.report import REPORT_FILE, markdown_table, notes_of, write_page
 from cade_tf.experiments.runner import VALIDATION_SEED
 from cade_tf.experiments.single_run import versions
-from cade_tf.files import atomic_write
 from cade_tf.graph.graph import Graph
+from cade_tf.graph.splits import node_split
+from cade_tf.inference.on_demand import neighbor_key
+from cade_tf.inference.whole_pass import WholePass
 from cade_tf.presets.paper import NORMALIZE
+from cade_tf.training.metrics import rank_me
+from cade_tf.training.trainer import train_graph
 
 NAME = "curve"
 TITLE = "Training curves: score against step, the paper's method"
@@ -51,6 +59,17 @@ DIAGNOSES = {
 }
 SAMPLE = 2000
 """Nodes that the diagnoses look at."""
+
+_PREAMBLE = (
+    f"`--preset=paper` on split {VALIDATION_SEED}, which no table uses, scored on its "
+    "validation nodes; the test nodes and their edges are out of sight. Two options differ "
+    f"from the preset: `--embed_walks={WALKS}` at each point, and what a row names. One run "
+    "each: with 1380, 364 and 126 validation nodes on Pubmed, BlogCatalog and Digits, a "
+    "difference below about 1, 2 and 3 points is noise.\n\n"
+    "*Enough* is the first step from which on every point is within 0.3 points of the end of "
+    "the pass. Each line of a .jsonl file is a point; its first line has the flags and the "
+    "commit."
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -128,27 +147,30 @@ def trace(curve: Curve, folder: Path, cache_dir: Path, data_dir: str | None = No
     Raises:
         InputError: Data or labels are missing.
     """
-    from cade_tf.evaluation import classification
-    from cade_tf.graph.splits import node_split
-    from cade_tf.training.trainer import train_graph
-
     found = read(curve, folder)
     if found and found[-1].get("last"):
         return
     config = curve.config()
     graph = load_graph(curve.dataset, data_dir)
-    part = part_of(graph, node_split(graph, config), validating=True)
-    graph, labels, seen, scored = part
+    graph, labels, seen, scored = part_of(graph, node_split(graph, config), validating=True)
     path, run_dir = folder / f"{curve.name}.jsonl", cache_dir / f"{NAME}-{curve.name}"
     done = {point["step"] for point in found}
     if not found:
-        _append(path, _header(curve, config))
+        flags = json.loads(config.to_json())
+        header = {"curve": curve.name, "flags": flags, "commit": commit(), "versions": versions()}
+        _append(path, header)
 
     def point(model: Any, step: int, last: bool = False) -> dict[str, float]:
         if not last and (step in done or step not in POINTS):
             return {}
         started = time.monotonic()
-        embeddings = embeddings_of(model, graph, config)
+        embeddings = model.embed(
+            graph,
+            walks=config.embed_walks,
+            seed=config.seed,
+            batch_size=config.embed_batch_size,
+            progress=False,
+        )
         scores = {
             probe: classification.score(embeddings, labels, seen, scored, probe).micro_f1
             for probe in PROBES
@@ -173,8 +195,6 @@ def diagnosis(model: Any, graph: Graph, embeddings: np.ndarray) -> dict[str, flo
         graph: The graph that it embedded.
         embeddings: The embeddings.
     """
-    from cade_tf.training.metrics import rank_me
-
     lengths = np.linalg.norm(embeddings, axis=1)
     chosen = np.random.default_rng(0).permutation(len(embeddings))[:SAMPLE]
     units = embeddings[chosen] / np.maximum(lengths[chosen, None], 1e-12)
@@ -188,7 +208,9 @@ def diagnosis(model: Any, graph: Graph, embeddings: np.ndarray) -> dict[str, flo
 
     vector = getattr(model.attention, "vector", None)
     if vector is not None:
-        found |= _roles(np.asarray(vector.value), candidates_of(model, graph)[chosen])
+        # What the attention chooses from, in one sampling of the neighbourhoods.
+        candidates = WholePass(model, model.tables(graph)).candidates(neighbor_key(tf.constant(0)))
+        found |= _roles(np.asarray(vector.value), candidates.numpy()[chosen])
     if model.bias is not None:
         rows = np.asarray(model.bias.table.value)
         found["bias_norm"] = float(np.linalg.norm(rows, axis=1).mean())
@@ -218,9 +240,7 @@ def _roles(vector: np.ndarray, candidates: np.ndarray) -> dict[str, float]:
 
 def _attended(candidates: np.ndarray, half: np.ndarray) -> np.ndarray:
     """Sums of candidates, weighted by the softmax of their products with a half of A."""
-    scores = candidates @ half
-    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    weights /= weights.sum(axis=1, keepdims=True)
+    weights = softmax(candidates @ half, axis=1)
     summed: np.ndarray = np.einsum("nk,nkd->nd", weights, candidates)
     return summed
 
@@ -233,15 +253,6 @@ def read(curve: Curve, folder: Path) -> list[dict[str, Any]]:
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     points = {line["step"]: line for line in lines if "step" in line}
     return [points[step] for step in sorted(points)]
-
-
-def _header(curve: Curve, config: Config) -> dict[str, Any]:
-    return {
-        "curve": curve.name,
-        "flags": json.loads(config.to_json()),
-        "commit": commit(),
-        "versions": versions(),
-    }
 
 
 def _append(path: Path, line: dict[str, Any]) -> None:
@@ -288,10 +299,7 @@ def write(folder: Path) -> Path:
     Raises:
         InputError: matplotlib is missing.
     """
-    parts = [f"# {TITLE}", _preamble()]
-    notes = report.notes_of(folder)
-    if notes:
-        parts += ["## Discussion", notes]
+    parts = [f"# {TITLE}", _PREAMBLE, *notes_of(folder)]
     for dataset in dict.fromkeys(curve.dataset for curve in CURVES):
         mine = {c: read(c, folder) for c in CURVES if c.dataset == dataset}
         parts.append(f"## {TITLES[dataset]}, {100 * UNSEEN:.0f} % unseen, validation nodes")
@@ -303,67 +311,42 @@ def write(folder: Path) -> Path:
             picture = _draw(dataset, mine, probe, folder)
             parts.append(f"![{picture.name}]({picture.name})")
         parts += ["What the models are like:", _diagnosis_table(mine)]
-    with atomic_write(folder / report.REPORT_FILE) as file:
-        file.write(("\n\n".join(parts) + "\n").encode())
-    return folder / report.REPORT_FILE
-
-
-def _preamble() -> str:
-    return (
-        f"`--preset=paper` on split {VALIDATION_SEED}, which no table uses, scored on its "
-        "validation nodes; the test nodes and their edges are out of sight. Two options differ "
-        f"from the preset: `--embed_walks={WALKS}` at each point, and what a row names. One run "
-        "each: with 1380, 364 and 126 validation nodes on Pubmed, BlogCatalog and Digits, a "
-        "difference below about 1, 2 and 3 points is noise.\n\n"
-        "*Enough* is the first step from which on every point is within 0.3 points of the end of "
-        "the pass. Each line of a .jsonl file is a point; its first line has the flags and the "
-        "commit."
-    )
+    return write_page(folder / REPORT_FILE, parts)
 
 
 def _score_table(curves: Mapping[Curve, list[dict[str, Any]]], probe: str) -> str:
     steps = sorted({p["step"] for points in curves.values() for p in points if not p.get("last")})
-    head = "| | " + " | ".join(map(str, steps)) + " | end of the pass | enough |"
-    lines = [head, "|---" * (len(steps) + 3) + "|"]
+    rows = []
     for curve, points in curves.items():
         by_step = {p["step"]: f"{100 * p[probe]:.1f}" for p in points}
-        cells = [by_step.get(step, "") for step in steps]
-        last, budget = "not run", ""
+        end, budget = "not run", ""
         if points:
-            last = f"stopped at {points[-1]['step']}"
-        if points and points[-1].get("last"):
-            last = f"{100 * points[-1][probe]:.1f} (step {points[-1]['step']})"
-            budget = str(enough(points, probe))
-        lines.append(f"| {curve.title} | " + " | ".join([*cells, last, budget]) + " |")
-    return "\n".join(lines)
+            step = points[-1]["step"]
+            end = f"stopped at {step}"
+            if points[-1].get("last"):
+                end, budget = f"{by_step[step]} (step {step})", str(enough(points, probe))
+        rows.append([curve.title, *(by_step.get(step, "") for step in steps), end, budget])
+    return markdown_table(["", *map(str, steps), "end of the pass", "enough"], rows)
 
 
 def _diagnosis_table(curves: Mapping[Curve, list[dict[str, Any]]]) -> str:
-    lines = ["| | step | " + " | ".join(DIAGNOSES.values()) + " |"]
-    lines.append("|---" * (len(DIAGNOSES) + 2) + "|")
-    for curve, points in curves.items():
-        for point in points:
-            values = [f"{point[name]:.3g}" if name in point else "" for name in DIAGNOSES]
-            lines.append(f"| {curve.title} | {point['step']} | " + " | ".join(values) + " |")
-    return "\n".join(lines)
+    rows = [
+        [curve.title, str(point["step"])]
+        + [f"{point[name]:.3g}" if name in point else "" for name in DIAGNOSES]
+        for curve, points in curves.items()
+        for point in points
+    ]
+    return markdown_table(["", "step", *DIAGNOSES.values()], rows)
 
 
 def _draw(
     dataset: str, curves: Mapping[Curve, list[dict[str, Any]]], probe: str, folder: Path
 ) -> Path:
-    from cade_tf.evaluation.pictures import require_matplotlib, save_figure
-
-    figure = require_matplotlib().Figure(figsize=(6.4, 4.4))
-    axes = figure.subplots()
-    for place, (curve, points) in enumerate(curves.items()):
-        if points:
-            steps, scores = [p["step"] for p in points], [100 * p[probe] for p in points]
-            axes.plot(steps, scores, color=f"C{place}", marker="o", label=curve.title)
-    axes.set_xlabel("step of 512 pairs")
-    axes.set_ylabel(f"micro-F1, probe {probe}, %")
-    axes.set_title(f"{TITLES[dataset]}, {100 * UNSEEN:.0f} % unseen, validation nodes")
-    axes.legend(frameon=False)
-    axes.grid(alpha=0.3)
     path = folder / f"{dataset}-{probe}.png"
-    save_figure(figure, path)
+    title = f"{TITLES[dataset]}, {100 * UNSEEN:.0f} % unseen, validation nodes"
+    with axes_of(path, title, "step of 512 pairs", f"micro-F1, probe {probe}, %") as axes:
+        for place, (curve, points) in enumerate(curves.items()):
+            if points:
+                steps, scores = [p["step"] for p in points], [100 * p[probe] for p in points]
+                axes.plot(steps, scores, color=f"C{place}", marker="o", label=curve.title)
     return path

@@ -5,9 +5,8 @@ from pathlib import Path
 from cade_tf.errors import InputError
 from cade_tf.experiments import paper
 from cade_tf.experiments.cells import load_graph
-from cade_tf.experiments.experiment import labelled_title
-from cade_tf.experiments.report import REPORT_FILE, notes_of
-from cade_tf.files import atomic_write
+from cade_tf.experiments.declarations import labelled_title
+from cade_tf.experiments.report import REPORT_FILE, markdown_table, notes_of, write_page
 
 NAME = "data"
 _COLUMNS = ("nodes", "edges", "classes", "features", "average degree")
@@ -23,8 +22,7 @@ def write(folder: Path, data_dir: str | None = None) -> Path:
     Returns:
         Path of report.md.
     """
-    lines = ["| | " + " | ".join(_COLUMNS) + " |", "|---" * (len(_COLUMNS) + 1) + "|"]
-    reasons = []
+    rows, reasons = [], []
     for dataset, printed in paper.DATA.items():
         title = labelled_title(dataset)
         try:
@@ -37,11 +35,7 @@ def write(folder: Path, data_dir: str | None = None) -> Path:
             found = (graph.num_nodes, graph.num_edges, graph.num_classes, graph.num_features)
             cells = [f"{a:,} [{b:,}]" for a, b in zip(found, printed, strict=False)]
             cells.append(f"{degree:.2f} [{printed[-1]:.2f}]")
-        lines.append(f"| {title} | " + " | ".join(cells) + " |")
+        rows.append([title, *cells])
     parts = ["# Data sets", "Counted from the files; the paper's number in brackets."]
-    parts += ["\n".join(lines), *reasons]
-    if notes_of(folder):
-        parts.append(notes_of(folder))
-    with atomic_write(folder / REPORT_FILE) as file:
-        file.write(("\n\n".join(parts) + "\n").encode())
-    return folder / REPORT_FILE
+    parts += [markdown_table(["", *_COLUMNS], rows), *reasons, *notes_of(folder)[1:]]
+    return write_page(folder / REPORT_FILE, parts)

@@ -5,8 +5,9 @@ number. The only options that an experiment changes in a preset are its subject 
 width, fan-outs) and, where a full pass takes too long, the budget.
 """
 
+import dataclasses
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from cade_tf import presets
@@ -14,13 +15,118 @@ from cade_tf.config import AGGREGATORS
 from cade_tf.errors import InputError
 from cade_tf.experiments import paper
 from cade_tf.experiments.cells import CLASSIFICATION, LINKS
-from cade_tf.experiments.experiment import TITLES, Entry, Experiment, labelled_title
 from cade_tf.experiments.methods import METHODS
+
+TITLES = {
+    "digits": "Digits",
+    "pubmed": "Pubmed",
+    "blogcatalog": "BlogCatalog",
+    "ppi": "PPI",
+    "subppi": "subPPI",
+    "reddit": "Reddit",
+}
+RECONSTRUCTED = ("ppi", "subppi")
+"""Data sets whose labels are a reconstruction; every score by them says so."""
+
+LINK_UNSEEN = 0.2
+"""Share of unseen nodes in link prediction: the paper's for Pubmed, our reading for PPI."""
+
+
+def labelled_title(dataset: str) -> str:
+    """Title of a data set where it is scored by its labels."""
+    return TITLES[dataset] + (" (reconstructed labels)" if dataset in RECONSTRUCTED else "")
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """One number of a table or one point of a figure: a mean over splits.
+
+    Args:
+        row: Title of its row, or of its line in a plot.
+        column: Title of its column.
+        dataset: Name of the data set.
+        task: `classification` or `links`.
+        method: Name of the method.
+        preset: Preset of its options, which is its block in the report; None for a baseline,
+            which has options of its own.
+        changes: Options that the experiment changes in the preset; the report prints them.
+        unseen_ratio: Share of unseen nodes, for classification; for links it is `LINK_UNSEEN`.
+        hidden_ratio: Share of hidden edges, for links.
+        against: Row of the same block that it is compared with by split; None for none.
+        paper: What the paper prints, in percent, by metric.
+        x: Place on the axis of a plot.
+        quick: Whether `--quick` keeps it.
+        unavailable: Why it cannot be run; None where it can.
+    """
+
+    row: str
+    column: str
+    dataset: str
+    task: str
+    method: str
+    preset: str | None = None
+    changes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    unseen_ratio: float = 0.3
+    hidden_ratio: float | None = None
+    against: str | None = None
+    paper: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    x: float | None = None
+    quick: bool = True
+    unavailable: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    """A table or figure.
+
+    Args:
+        name: Name on the command line.
+        title: Heading of the report.
+        splits: Splits by default.
+        entries: All its numbers.
+        axis: Label of the horizontal axis of its plots; None for no plots.
+    """
+
+    name: str
+    title: str
+    splits: int
+    entries: tuple[Entry, ...]
+    axis: str | None = None
+
+
+# What is tabulated: probe or protocol, metric, title; the first two of a task are its main ones.
+METRICS = {
+    CLASSIFICATION: (
+        ("logreg", "micro_f1", "Micro-F1, probe `logreg`"),
+        ("sgd", "micro_f1", "Micro-F1, probe `sgd`"),
+        ("logreg", "macro_f1", "Macro-F1, probe `logreg`"),
+        ("kmeans", "nmi", "k-means on unseen nodes, normalised mutual information"),
+    ),
+    LINKS: (
+        ("paper", "auc", "AUC, protocol `paper` (our guess at the paper's: concatenation, `sgd`)"),
+        ("strong", "auc", "AUC, protocol `strong` (product, difference or dot by validation)"),
+        ("paper", "ap", "Average precision, protocol `paper` (our guess at the paper's)"),
+        ("strong", "ap", "Average precision, protocol `strong`"),
+        ("hadamard_logreg", "auc", "AUC, elementwise product and `logreg`"),
+        ("l1_logreg", "auc", "AUC, absolute difference and `logreg`"),
+        ("dot", "auc", "AUC, plain dot product"),
+        ("dual", "auc", "AUC, product of a pair's own dual representations"),
+        ("attention", "flatness", "Entropy of the attention of linked nodes, % of a flat one's"),
+    ),
+}
+UNRANKED = ("flatness",)
+"""Metrics of which neither more nor less is better."""
+
+
+def main_metrics(task: str) -> tuple[tuple[str, str, str], ...]:
+    """The scores that an experiment is about, entries of `METRICS`."""
+    return METRICS[task][:2]
+
 
 # Data sets whose files fix which nodes are unseen; a ratio would say nothing.
 FIXED_SPLIT = ("ppi", "subppi", "reddit")
 NO_REDDIT = "the data set is not available: no public copy of its features and edges was found"
-AGGREGATOR_TITLES = {"mean": "mean", "lstm": "LSTM", "pool": "pool"}
+AGGREGATOR_TITLES = {"mean": "mean", "lstm": "LSTM", "pool": "pool"}  # in the paper's order
 
 BUDGETS = {"pubmed": 3000, "ppi": 3000}
 """Steps of the paper's method where a pass is longer; elsewhere it is trained for its pass.
@@ -65,7 +171,9 @@ def _blocks(
 def _table1(name: str, title: str, datasets: tuple[str, ...]) -> Experiment:
     entries: list[Entry] = []
     methods = [m for m in METHODS if m not in ("degree", "components")]  # They are there for links.
-    for dataset, ratio, method in itertools.product(datasets, paper.RATIOS, methods):
+    for dataset, (place, ratio), method in itertools.product(
+        datasets, enumerate(paper.RATIOS), methods
+    ):
         entries += _blocks(
             method,
             full=ratio == FULL_PASS_RATIO,
@@ -75,7 +183,7 @@ def _table1(name: str, title: str, datasets: tuple[str, ...]) -> Experiment:
             unseen_ratio=ratio,
             x=100 * ratio,
             against=_against(method),
-            paper=paper.table1(dataset, method, ratio),
+            paper=paper.printed(name, dataset, method, place),
             quick=ratio == FULL_PASS_RATIO,
         )
     return Experiment(name, title, 3, tuple(entries), axis="unseen nodes, %")
@@ -92,10 +200,11 @@ def _table2() -> Experiment:
             "unavailable": NO_REDDIT if dataset == "reddit" else None,
         }
         for method in ("raw_features", "graph2gauss"):
-            entries += _blocks(method, paper=paper.table2(dataset, method, ""), **common)
+            entries += _blocks(method, paper=paper.printed("table2", dataset, method), **common)
         for aggregator, method in itertools.product(
             AGGREGATORS, ("graphsage", "cade_ms", "cade_ma")
         ):
+            place = [*AGGREGATOR_TITLES].index(aggregator)
             suffix = f"-{AGGREGATOR_TITLES[aggregator]}"
             entries += _blocks(
                 method,
@@ -103,7 +212,7 @@ def _table2() -> Experiment:
                 full=aggregator == "mean" and not fixed,
                 row=METHODS[method].title + suffix,
                 against=_against(method, suffix),
-                paper=paper.table2(dataset, method, aggregator),
+                paper=paper.printed("table2", dataset, method, place),
                 **common,
             )
     return Experiment("table2", "Table 2: node classification by aggregator", 1, tuple(entries))
@@ -111,7 +220,9 @@ def _table2() -> Experiment:
 
 def _table3() -> Experiment:
     entries: list[Entry] = []
-    for dataset, hidden, method in itertools.product(("pubmed", "ppi"), paper.HIDDEN, METHODS):
+    for dataset, (place, hidden), method in itertools.product(
+        ("pubmed", "ppi"), enumerate(paper.HIDDEN), METHODS
+    ):
         if method == "components" and dataset != "ppi":
             continue  # PPI is 24 graphs; the others are one.
         entries += _blocks(
@@ -122,7 +233,7 @@ def _table3() -> Experiment:
             hidden_ratio=hidden,
             x=100 * hidden,
             against=_against(method),
-            paper=paper.table3(dataset, method, hidden),
+            paper=paper.printed("table3", dataset, method, place),
             quick=hidden == paper.HIDDEN[0] and dataset == "pubmed",
         )
     title = "Table 3: link prediction by share of hidden edges"
@@ -151,7 +262,7 @@ def _sampling() -> Experiment:
                 changes = {"fanouts": (20, width), "k": width}
             else:
                 changes = {"fanouts": (20, width * width)}
-            printed = paper.sampling(method, place)
+            printed = paper.printed("sampling", "subppi", method, place)
             entries += _point("subppi", method, width**2, changes, paper=printed, quick=width == 5)
     return Experiment(
         "sampling",

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from cade_tf.baselines import components, degree, graph2gauss, raw_features, smoothed_pca
 from cade_tf.config import (
-    MODELS,
     Config,
     DataOptions,
     FeatureOptions,
@@ -22,21 +22,15 @@ from cade_tf.config import (
 from cade_tf.errors import InputError
 from cade_tf.graph.features import FeatureTransform, node_features
 from cade_tf.graph.graph import Features, Graph
+from cade_tf.inference.pair_scores import attention_flatness, dual_affinities
+from cade_tf.training.trainer import train_graph
 
 _FEATURES = FeatureOptions.field_names()
 # Everything but what names the data and the split, or only says how a run is kept and shown.
-_ENGINE = tuple(
-    name
-    for name in Config.field_names()
-    if name
-    not in (
-        *DataOptions.field_names(),
-        *SplitOptions.field_names(),
-        *RunOptions.field_names(),
-        "embed_batch_size",
-        "preset",  # its values count, not its name
-    )
-)
+_KEPT_OUT = {
+    name for options in (DataOptions, SplitOptions, RunOptions) for name in options.field_names()
+} | {"embed_batch_size", "preset"}  # a preset's values count, not its name
+_ENGINE = tuple(name for name in Config.field_names() if name not in _KEPT_OUT)
 # GraphSAGE and CADE-gb have one encoder output: nothing to attend to.
 _DUAL_ONLY = ("k", "attention_score", "attention_temperature")
 _SINGLE = tuple(n for n in _ENGINE if n not in _DUAL_ONLY)
@@ -97,27 +91,12 @@ class Method:
         return self.model == self.name
 
 
-def _raw_features(graph: Graph, seen: np.ndarray, config: Config, run_dir: Path) -> Embedded:
-    from cade_tf.baselines import raw_features
-
-    return Embedded(raw_features.embed(graph))
-
-
-def _degree(graph: Graph, seen: np.ndarray, config: Config, run_dir: Path) -> Embedded:
-    from cade_tf.baselines import degree
-
-    return Embedded(degree.embed(graph))
-
-
-def _components(graph: Graph, seen: np.ndarray, config: Config, run_dir: Path) -> Embedded:
-    from cade_tf.baselines import components
-
-    return Embedded(components.embed(graph))
+def _plain(embed: Callable[[Graph], Features]) -> Embed:
+    """A method that neither learns nor has options."""
+    return lambda graph, seen, config, run_dir: Embedded(embed(graph))
 
 
 def _smoothed_pca(graph: Graph, seen: np.ndarray, config: Config, run_dir: Path) -> Embedded:
-    from cade_tf.baselines import smoothed_pca
-
     started = time.monotonic()
     options = FeatureOptions(**{name: getattr(config, name) for name in _FEATURES})
     embeddings = smoothed_pca.embed(graph, seen, dim=config.dim, options=options, seed=config.seed)
@@ -125,8 +104,6 @@ def _smoothed_pca(graph: Graph, seen: np.ndarray, config: Config, run_dir: Path)
 
 
 def _graph2gauss(graph: Graph, seen: np.ndarray, config: Config, run_dir: Path) -> Embedded:
-    from cade_tf.baselines import graph2gauss
-
     started = time.monotonic()
     features = node_features(graph)
     transform = FeatureTransform.fit(features[seen], config, config.seed)
@@ -148,9 +125,6 @@ def _graph2gauss(graph: Graph, seen: np.ndarray, config: Config, run_dir: Path) 
 
 def _engine(**changes: Any) -> Embed:
     def embed(graph: Graph, seen: np.ndarray, config: Config, run_dir: Path) -> Embedded:
-        from cade_tf.inference.pair_scores import attention_flatness, dual_affinities
-        from cade_tf.training.trainer import train_graph
-
         training = graph.subgraph(seen)
         trained = train_graph(
             training,
@@ -184,30 +158,6 @@ def _engine(**changes: Any) -> Embed:
     return embed
 
 
-def embeddings_of(model: Any, graph: Graph, config: Config) -> np.ndarray:
-    """Embeddings of a model that is still in training, by Algorithm 1."""
-    found: np.ndarray = model.embed(
-        graph,
-        walks=config.embed_walks,
-        seed=config.seed,
-        batch_size=config.embed_batch_size,
-        progress=False,
-    )
-    return found
-
-
-def candidates_of(model: Any, graph: Graph, seed: int = 0) -> np.ndarray:
-    """What the attention chooses from: [nodes, K, dim], of one sampling of the neighbourhoods."""
-    import tensorflow as tf
-
-    from cade_tf.inference.on_demand import neighbor_key
-    from cade_tf.inference.whole_pass import WholePass
-
-    whole = WholePass(model, model.tables(graph))
-    found: np.ndarray = whole.candidates(neighbor_key(tf.constant(seed))).numpy()
-    return found
-
-
 class _Transforms:
     """Remembers the last scaling of features: the methods of a split share it."""
 
@@ -232,39 +182,34 @@ class _Transforms:
 _TRANSFORMS = _Transforms()
 
 
-def _all() -> dict[str, Method]:
-    fields = dict.fromkeys(MODELS, _ENGINE) | {"graphsage": _SINGLE, "cade_gb": _SINGLE}
-    titles = {
-        "graphsage": "GraphSAGE",
-        "cade_gb": "CADE-gb",
-        "cade_ms": "CADE-MS",
-        "cade_ma": "CADE-MA",
-    }
-    g2g = (*_FEATURES, "dim", "steps", "learning_rate", "seed")
-    # Graph2Gauss on its authors' terms, but for at most 200 epochs; they stop early by 2000.
-    g2g_options = {"feature_scaling": "none", "steps": 200, "learning_rate": 1e-3, "dim": 256}
-    pca = (*_FEATURES, "dim", "seed")
-    methods = [
-        Method("raw_features", "RawFeats", (), _raw_features),
-        Method("degree", "Degree alone", (), _degree),
-        Method("components", "Connected component alone", (), _components),
-        Method("smoothed_pca", "Smoothed PCA", pca, _smoothed_pca, options={"dim": 256}),
-        Method("graph2gauss", "Graph2Gauss", g2g, _graph2gauss, options=g2g_options),
-        Method(
-            "untrained",
-            "Untrained encoder",
-            _UNTRAINED,
-            _engine(model="graphsage", steps=0, epochs=0),
-            model="graphsage",
-        ),
-    ]
-    methods += [
-        Method(name, titles[name], fields[name], _engine(model=name), model=name) for name in titles
-    ]
-    return {method.name: method for method in methods}
-
-
-METHODS = _all()
+_PCA = (*_FEATURES, "dim", "seed")
+# Graph2Gauss on its authors' terms, but for at most 200 epochs; they stop early by 2000.
+_G2G = {"feature_scaling": "none", "steps": 200, "learning_rate": 1e-3, "dim": 256}
+_UNTRAINED_ENGINE = _engine(model="graphsage", steps=0, epochs=0)
+_METHODS = (
+    Method("raw_features", "RawFeats", (), _plain(raw_features.embed)),
+    Method("degree", "Degree alone", (), _plain(degree.embed)),
+    Method("components", "Connected component alone", (), _plain(components.embed)),
+    Method("smoothed_pca", "Smoothed PCA", _PCA, _smoothed_pca, options={"dim": 256}),
+    Method(
+        "graph2gauss",
+        "Graph2Gauss",
+        (*_PCA, "steps", "learning_rate"),
+        _graph2gauss,
+        options=_G2G,
+    ),
+    Method("untrained", "Untrained encoder", _UNTRAINED, _UNTRAINED_ENGINE, model="graphsage"),
+    *(
+        Method(name, title, fields, _engine(model=name), model=name)
+        for name, title, fields in (
+            ("graphsage", "GraphSAGE", _SINGLE),
+            ("cade_gb", "CADE-gb", _SINGLE),
+            ("cade_ms", "CADE-MS", _ENGINE),
+            ("cade_ma", "CADE-MA", _ENGINE),
+        )
+    ),
+)
+METHODS = {method.name: method for method in _METHODS}
 
 
 def method_of(name: str) -> Method:

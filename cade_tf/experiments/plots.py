@@ -1,13 +1,32 @@
 """Plots of an experiment: our scores as lines, the paper's as dots of the same colour."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from cade_tf import presets
+from cade_tf.evaluation.pictures import require_matplotlib, save_figure
 from cade_tf.experiments.cells import CLASSIFICATION
-from cade_tf.experiments.experiment import TITLES, labelled_title
-from cade_tf.experiments.metrics import main_metrics
+from cade_tf.experiments.declarations import TITLES, labelled_title, main_metrics
+
+
+@contextlib.contextmanager
+def axes_of(path: Path, title: str, x_label: str, y_label: str, **legend: Any) -> Iterator[Any]:
+    """Axes of a plot that is written once its lines have been drawn.
+
+    Raises:
+        InputError: matplotlib is missing.
+    """
+    figure = require_matplotlib().Figure(figsize=(6.4, 4.4))
+    axes = figure.subplots()
+    axes.set_title(title)
+    yield axes
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    axes.legend(frameon=False, **legend)
+    axes.grid(alpha=0.3)
+    save_figure(figure, path)
 
 
 def draw(results: dict[str, Any], folder: Path) -> list[Path]:
@@ -81,30 +100,20 @@ def _lines(
     path: Path,
     printed: str | None,
 ) -> None:
-    from cade_tf.evaluation.pictures import require_matplotlib, save_figure
-
-    figure = require_matplotlib().Figure(figsize=(6.4, 4.4))
-    axes = figure.subplots()
-    has_paper = False
-    for place, row in enumerate(dict.fromkeys(entry["row"] for entry in entries)):
-        # Ten colours can be told apart; then the dashes begin.
-        color, line = f"C{place % 10}", "-" if place < 10 else "--"
-        mine = sorted((e for e in entries if e["row"] == row), key=lambda e: e["x"])
-        places = [entry["x"] for entry in mine]
-        means, spreads = zip(*(value(entry) for entry in mine), strict=True)
-        axes.errorbar(
-            places, means, spreads, color=color, linestyle=line, marker="o", label=row, capsize=2
-        )
-        paper = [(e["x"], e["paper"][printed]) for e in mine if printed and printed in e["paper"]]
-        if paper:
-            axes.plot(*zip(*paper, strict=True), color=color, linestyle=":", marker="x")
-            has_paper = True
-    # Ratios, widths and K are whole numbers; a tick between two of them would mean nothing.
-    axes.set_xticks(sorted({entry["x"] for entry in entries}))
-    axes.xaxis.set_major_formatter("{x:.0f}")
-    axes.set_xlabel(axis)
-    axes.set_ylabel(label)
-    axes.set_title(f"{title} (dotted: the paper)" if has_paper else title)
-    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    axes.grid(alpha=0.3)
-    save_figure(figure, path)
+    outside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+    with axes_of(path, title, axis, label, **outside) as axes:
+        for place, row in enumerate(dict.fromkeys(entry["row"] for entry in entries)):
+            # Ten colours can be told apart; then the dashes begin.
+            style = {"color": f"C{place % 10}", "linestyle": "-" if place < 10 else "--"}
+            mine = sorted((e for e in entries if e["row"] == row), key=lambda e: e["x"])
+            means, spreads = zip(*map(value, mine), strict=True)
+            places = [entry["x"] for entry in mine]
+            axes.errorbar(places, means, spreads, marker="o", label=row, capsize=2, **style)
+            paper = [(e["x"], e["paper"][printed]) for e in mine if printed in e["paper"]]
+            if paper:
+                style["linestyle"] = ":"
+                axes.plot(*zip(*paper, strict=True), marker="x", **style)
+                axes.set_title(f"{title} (dotted: the paper)")
+        # Ratios, widths and K are whole numbers; a tick between two of them would mean nothing.
+        axes.set_xticks(sorted({entry["x"] for entry in entries}))
+        axes.xaxis.set_major_formatter("{x:.0f}")

@@ -1,17 +1,19 @@
 """Turns results into a report: two blocks next to the paper's numbers, tests, times, plots."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from scipy import stats
 
 from cade_tf import presets
 from cade_tf.errors import InputError
 from cade_tf.experiments import plots
+from cade_tf.experiments.declarations import METRICS, UNRANKED, main_metrics
 from cade_tf.experiments.methods import method_of
-from cade_tf.experiments.metrics import METRICS, UNRANKED, main_metrics
 from cade_tf.experiments.single_run import write_json
-from cade_tf.experiments.statistics import paired_test
 from cade_tf.files import atomic_write
 
 RESULTS_FILE = "results.json"
@@ -20,6 +22,38 @@ NOTES_FILE = "notes.md"
 """What people have to say about the numbers; kept when the numbers are written again."""
 
 BLOCKS = (None, *presets.PRESETS)
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table as Markdown.
+
+    Example:
+
+    >>> print(markdown_table(["", "score"], [["CADE", "84.0"]]))
+    | | score |
+    |---|---|
+    | CADE | 84.0 |
+    """
+    first = "".join(f"| {title} " if title else "| " for title in head) + "|"
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([first, "|---" * len(head) + "|", *lines])
+
+
+def write_page(path: Path, parts: Iterable[str]) -> Path:
+    """Writes paragraphs, with a blank line between them.
+
+    Returns:
+        The path.
+    """
+    with atomic_write(path) as file:
+        file.write(("\n\n".join(parts) + "\n").encode())
+    return path
+
+
+def notes_of(folder: Path, title: str = "## Discussion") -> list[str]:
+    """The discussion that a notes.md holds, under a title; nothing where there is none."""
+    notes = folder / NOTES_FILE
+    return [title, notes.read_text().strip()] if notes.is_file() else []
 
 
 def write(results: dict[str, Any], folder: Path) -> Path:
@@ -34,15 +68,7 @@ def write(results: dict[str, Any], folder: Path) -> Path:
     """
     write_json(folder / RESULTS_FILE, results)
     pictures = [path.name for path in plots.draw(results, folder)]
-    with atomic_write(folder / REPORT_FILE) as file:
-        file.write(render(results, pictures, notes_of(folder)).encode())
-    return folder / REPORT_FILE
-
-
-def notes_of(folder: Path) -> str:
-    """The discussion of a report; empty where there is none."""
-    notes = folder / NOTES_FILE
-    return notes.read_text().strip() if notes.is_file() else ""
+    return write_page(folder / REPORT_FILE, render(results, pictures, notes_of(folder)))
 
 
 def read(folder: Path) -> dict[str, Any]:
@@ -66,38 +92,33 @@ def read(folder: Path) -> dict[str, Any]:
     return results
 
 
-def render(results: dict[str, Any], pictures: list[str], discussion: str = "") -> str:
-    """The report as Markdown.
+def render(
+    results: dict[str, Any], pictures: Iterable[str] = (), discussion: Iterable[str] = ()
+) -> list[str]:
+    """The paragraphs of the report.
 
     Args:
         results: What `runner.run` gave.
         pictures: Names of the plots.
         discussion: What is said about them.
     """
-    parts = [f"# {results['title']}", _preamble(results)]
-    if discussion:
-        parts += ["## Discussion", discussion]
+    parts = [f"# {results['title']}", _preamble(results), *discussion]
     marks = _Marks(results)
     for task in METRICS:
         for place, (probe, metric, title) in enumerate(METRICS[task]):
             table = score_table(results, task, probe, metric, marks=marks, all_rows=not place)
-            if table:
-                parts += [f"## {title}", table]
-    if marks.texts:
-        parts += ["## Marks", marks.legend()]
-    tests = _paired_tests(results)
-    if tests:
-        parts += ["## CADE against GraphSAGE, paired by split", tests]
-    times = _grid(
-        [e for e in results["entries"] if "scores" in e and e["preset"]],
-        lambda entry: _spread(entry["training_seconds"], 1.0, 0),
-    )
-    if times:
-        parts += ["## Seconds of training", times]
-    parts += ["## Options", _options(results)]
-    if pictures:
-        parts += ["## Plots", *(f"![{name}]({name})" for name in pictures)]
-    return "\n\n".join(parts) + "\n"
+            parts += _section(title, table)
+    parts += _section("Marks", marks.legend())
+    parts += _section("CADE against GraphSAGE, paired by split", _paired_tests(results))
+    trained = [e for e in results["entries"] if "scores" in e and e["preset"]]
+    times = _grid(trained, lambda entry: _spread(entry["training_seconds"], 1.0, 0))
+    parts += _section("Seconds of training", times)
+    parts += _section("Options", _options(results))
+    return parts + _section("Plots", "\n\n".join(f"![{name}]({name})" for name in pictures))
+
+
+def _section(title: str, text: str) -> list[str]:
+    return [f"## {title}", text] if text else []
 
 
 class _Marks:
@@ -211,45 +232,64 @@ def _grid(entries: list[dict[str, Any]], shown: Callable[[dict[str, Any]], str])
     if not entries:
         return ""
     columns = list(dict.fromkeys(entry["column"] for entry in entries))
-    lines = ["| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    rows: list[list[str]] = []
     for block in BLOCKS:
         mine = [entry for entry in entries if entry["preset"] == block]
-        if not mine:
-            continue
-        if block is not None:
-            lines.append(f"| *{presets.TITLES[block]}* |" + " |" * len(columns))
+        if mine and block is not None:
+            rows.append([f"*{presets.TITLES[block]}*" + " |" * len(columns)])
         texts = {(entry["row"], entry["column"]): shown(entry) for entry in mine}
         for row in dict.fromkeys(entry["row"] for entry in mine):
-            values = [texts.get((row, column), "") for column in columns]
-            lines.append(f"| {row} | " + " | ".join(values) + " |")
-    return "\n".join(lines)
+            rows.append([row, *(texts.get((row, column), "") for column in columns)])
+    return markdown_table(["", *columns], rows)
 
 
 def _paired_tests(results: dict[str, Any]) -> str:
     entries = [entry for entry in results["entries"] if "scores" in entry]
     places = {(e["preset"], e["row"], e["column"]): e for e in entries}
-    lines = []
+    rows = []
     for entry in entries:
         other = places.get((entry["preset"], entry["against"], entry["column"]))
         if other is None:
             continue
         for probe, metric, _ in main_metrics(entry["task"]):
-            test = paired_test(
-                entry["scores"][probe][metric]["values"], other["scores"][probe][metric]["values"]
+            first, second = (e["scores"][probe][metric]["values"] for e in (entry, other))
+            rows.append(
+                [
+                    entry["preset"],
+                    entry["column"],
+                    f"{entry['row']} - {other['row']}",
+                    f"{probe} {metric}",
+                    *paired_test(first, second),
+                ]
             )
-            p_values = ["" if p is None else f"{p:.3f}" for p in (test.t_p, test.wilcoxon_p)]
-            lines.append(
-                f"| {entry['preset']} | {entry['column']} | {entry['row']} - {other['row']} | "
-                f"{probe} {metric} | {100 * test.difference:+.2f} | {test.pairs} | "
-                f"{p_values[0]} | {p_values[1]} |"
-            )
-    if not lines:
-        return ""
-    head = [
-        "| preset | | | score | difference | splits | p, paired t | p, Wilcoxon |",
-        "|---" * 8 + "|",
-    ]
-    return "\n".join(head + lines)
+    head = ("preset", "", "", "score", "difference", "splits", "p, paired t", "p, Wilcoxon")
+    return markdown_table(head, rows) if rows else ""
+
+
+def paired_test(first: Sequence[float], second: Sequence[float]) -> tuple[str, str, str, str]:
+    """Whether one method beats another: scores on the same splits, pair by pair.
+
+    Args:
+        first: Scores of the one method, by split.
+        second: Scores of the other; splits beyond the shorter list are left out.
+
+    Returns:
+        Mean difference in points, number of pairs, two-sided p-values of the paired t test and of
+        Wilcoxon's signed-rank test, which cannot fall below 0.05 with fewer than six pairs; empty
+        where they are undefined.
+
+    Example:
+
+    >>> paired_test([0.8, 0.9, 0.85], [0.7, 0.8, 0.77])
+    ('+9.33', '3', '0.005', '0.250')
+    """
+    pairs = min(len(first), len(second))
+    differences = np.asarray(first[:pairs], float) - np.asarray(second[:pairs], float)
+    t_p = wilcoxon_p = ""
+    if pairs > 1 and np.ptp(differences) > 0.0:
+        t_p = f"{stats.ttest_1samp(differences, 0.0).pvalue:.3f}"
+        wilcoxon_p = f"{stats.wilcoxon(differences, method='exact').pvalue:.3f}"
+    return f"{100 * differences.mean():+.2f}", str(pairs), t_p, wilcoxon_p
 
 
 def _options(results: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ from cade_tf.config import Config
 from cade_tf.errors import InputError
 from cade_tf.experiments import cells
 from cade_tf.experiments.cells import CLASSIFICATION, LINKS, Cell
-from cade_tf.experiments.experiment import LINK_UNSEEN, Entry, Experiment
+from cade_tf.experiments.declarations import LINK_UNSEEN, Entry, Experiment
 from cade_tf.experiments.methods import method_of
 from cade_tf.experiments.single_run import versions
 from cade_tf.progress import Progress
@@ -26,6 +26,8 @@ VALIDATION_SEED = 100
 
 QUICK_STEPS = 40
 QUICK_WALKS = 2
+_UNTOLD = ("unseen_ratio", "hidden_ratio", "quick", "unavailable")
+"""What results.json does not say of an entry: its column's title or its reason does."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -103,9 +105,8 @@ def run(experiment: Experiment, settings: Settings) -> dict[str, Any]:
     waiting: list[tuple[int, Cell]] = []
     for index, split in _by_dataset_and_split(entries, splits):
         entry = entries[index]
-        missing = _unavailable(entry)
-        if missing is not None:
-            reasons[index] = missing
+        if entry.unavailable is not None:
+            reasons[index] = entry.unavailable
             continue
         try:
             cell = cell_of(entry, split, settings)
@@ -158,30 +159,21 @@ def run(experiment: Experiment, settings: Settings) -> dict[str, Any]:
     }
 
 
-def _unavailable(entry: Entry) -> str | None:
-    """Why an entry cannot be run at all; None where it can."""
-    if entry.preset is not None and not presets.is_available(entry.preset):
-        return f"this version of cade_tf has no preset {entry.preset}"
-    return entry.unavailable
-
-
 def _check_choice(experiment: Experiment, entries: list[Entry], settings: Settings) -> None:
     for name in settings.methods:
         method_of(name)
     if any(settings.chosen(entry) for entry in entries):
         return
     given = (*settings.methods, *settings.datasets, *settings.rows, *settings.columns)
+    methods, rows, columns = (
+        ", ".join(dict.fromkeys(getattr(entry, name) for entry in entries))
+        for name in ("method", "row", "column")
+    )
     raise InputError(
         "methods, datasets, rows and columns",
         f"some that {experiment.name} has",
         ", ".join(given) or "--quick",
-        "It has "
-        + ", ".join(dict.fromkeys(e.method for e in entries))
-        + "; the rows "
-        + ", ".join(dict.fromkeys(e.row for e in entries))
-        + "; the columns "
-        + ", ".join(dict.fromkeys(e.column for e in entries))
-        + ".",
+        f"It has {methods}; the rows {rows}; the columns {columns}.",
     )
 
 
@@ -253,18 +245,8 @@ def cell_of(entry: Entry, split: int, settings: Settings) -> Cell:
 
 def _gathered(entry: Entry, results: list[dict[str, Any]], reason: str | None) -> dict[str, Any]:
     """An entry with means and spreads of its cells."""
-    described = {
-        "row": entry.row,
-        "column": entry.column,
-        "dataset": entry.dataset,
-        "task": entry.task,
-        "method": entry.method,
-        "preset": entry.preset,
-        "changes": dict(entry.changes),
-        "against": entry.against,
-        "paper": dict(entry.paper),
-        "x": entry.x,
-    }
+    described = {name: value for name, value in vars(entry).items() if name not in _UNTOLD}
+    described |= {"changes": dict(entry.changes), "paper": dict(entry.paper)}
     if not results:
         return described | {"reason": reason}
     scores = {

@@ -8,9 +8,7 @@ from typing import Any
 from cade_tf import presets
 from cade_tf.experiments import report
 from cade_tf.experiments.cells import CLASSIFICATION
-from cade_tf.experiments.declarations import EXPERIMENTS
-from cade_tf.experiments.metrics import main_metrics
-from cade_tf.files import atomic_write
+from cade_tf.experiments.declarations import EXPERIMENTS, main_metrics
 
 NAME = "summary"
 FILE = "README.md"
@@ -25,6 +23,7 @@ OTHER_REPORTS = {
     "scale": "graphs larger than memory",
 }
 
+_BLOCKS = [presets.TITLES[preset] for preset in presets.PRESETS]
 Results = dict[str, dict[str, Any]]
 Entry = dict[str, Any]
 
@@ -195,14 +194,14 @@ def verdict(comparisons: list[Comparison]) -> str:
     return f"**does not hold** in {len(failed)} of {len(run)}: {figure}{missing}"
 
 
-def render(results: Results, others: Iterable[str] = ()) -> str:
-    """The page as Markdown.
+def render(results: Results, others: Iterable[str] = ()) -> list[str]:
+    """The paragraphs of the page.
 
     Args:
         results: Results by name of experiment.
         others: Names of reports that are no such experiments.
     """
-    paper, recommended = (presets.TITLES[p] for p in presets.PRESETS)
+    claims = [[claim.text, *_verdicts(claim, results)] for claim in CLAIMS]
     parts = [
         "# Reports",
         "Written by `cade reproduce summary` from the `results.json` of each report. Nodes are "
@@ -212,40 +211,33 @@ def render(results: Results, others: Iterable[str] = ()) -> str:
         "A cell of the paper is *reached* where our mean is at or above its number.",
         _reached_table(results),
         "## Which of the paper's claims hold",
-        f"| claim | {paper} | {recommended} |\n|---|---|---|\n"
-        + "\n".join(_claim_line(claim, results) for claim in CLAIMS),
+        report.markdown_table(["claim", *_BLOCKS], claims),
         "## All reports",
     ]
     lines = [f"- [{results[n]['title']}]({n}/report.md)" for n in EXPERIMENTS if n in results]
     lines += [f"- [{n}]({n}/report.md): {OTHER_REPORTS[n]}" for n in OTHER_REPORTS if n in others]
     lines += [f"- {name}: not run" for name in EXPERIMENTS if name not in results]
-    return "\n\n".join([*parts, "\n".join(lines)]) + "\n"
+    return [*parts, "\n".join(lines)]
 
 
 def _reached_table(results: Results) -> str:
-    columns = [presets.TITLES[preset] for preset in presets.PRESETS]
-    lines = [
-        "| | cells of the paper | "
-        + " | ".join(columns)
-        + " | missed with both probes by the paper's method |"
-    ]
-    lines.append("|---" * (len(columns) + 3) + "|")
-    for name in EXPERIMENTS:
-        entries = results[name]["entries"] if name in results else []
+    rows = []
+    for name in (name for name in EXPERIMENTS if name in results):
         for method, title in (("graphsage", "GraphSAGE"), ("cade", "CADE")):
             mine = [
-                e for e in entries if e["paper"] and e["preset"] and e["method"].startswith(method)
+                e
+                for e in results[name]["entries"]
+                if e["paper"] and e["preset"] and e["method"].startswith(method)
             ]
-            if not mine:
-                continue
             blocks = [[e for e in mine if e["preset"] == p] for p in presets.PRESETS]
-            cells = [_reached(block) for block in blocks]
-            lines.append(
-                f"| [{name}]({name}/report.md), {title} | {len(blocks[0])} | "
-                + " | ".join([*cells, _missed(blocks[0])])
-                + " |"
-            )
-    return "\n".join(lines) if len(lines) > 2 else "No report of the paper's tables is here yet."
+            if mine:
+                link = f"[{name}]({name}/report.md), {title}"
+                cells = [_reached(block) for block in blocks]
+                rows.append([link, str(len(blocks[0])), *cells, _missed(blocks[0])])
+    missed = "missed with both probes by the paper's method"
+    head = ["", "cells of the paper", *_BLOCKS, missed]
+    empty = "No report of the paper's tables is here yet."
+    return report.markdown_table(head, rows) if rows else empty
 
 
 def _gaps(entry: Entry) -> list[float]:
@@ -276,13 +268,12 @@ def _missed(entries: list[Entry]) -> str:
     return "; ".join(missed)
 
 
-def _claim_line(claim: Claim, results: Results) -> str:
+def _verdicts(claim: Claim, results: Results) -> list[str]:
     entries = results[claim.experiment]["entries"] if claim.experiment in results else []
-    cells = [
+    return [
         verdict(claim.compare([e for e in entries if e["preset"] in (preset, None)]))
         for preset in presets.PRESETS
     ]
-    return f"| {claim.text} | " + " | ".join(cells) + " |"
 
 
 def write(folder: Path) -> Path:
@@ -300,6 +291,4 @@ def write(folder: Path) -> Path:
         if (folder / name / report.RESULTS_FILE).is_file()
     }
     others = [name for name in OTHER_REPORTS if (folder / name / report.REPORT_FILE).is_file()]
-    with atomic_write(folder / FILE) as file:
-        file.write(render(results, others).encode())
-    return folder / FILE
+    return report.write_page(folder / FILE, render(results, others))

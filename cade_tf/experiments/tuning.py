@@ -2,15 +2,24 @@
 
 import dataclasses
 import logging
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import keras
+import optuna
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+from optuna.trial import TrialState
 
 from cade_tf.config import Config
 from cade_tf.errors import InputError
-from cade_tf.experiments.search_space import Range, SearchSpace
+from cade_tf.evaluation.pictures import require_matplotlib, save_figure
 from cade_tf.experiments.validation import make_validate
 from cade_tf.files import atomic_write
 from cade_tf.graph import loading, splits
@@ -21,8 +30,104 @@ STUDY_FILE = "study.db"
 BEST_FILE = "best.flags"
 PICTURE_FILE = "importances.png"
 STARTUP_TRIALS = 5
+_RANGE = re.compile(r"(log:)?([-+.\deE]+)\.\.([-+.\deE]+)")
+_FORM = "--name=low..high, --name=log:low..high, --name=one|another, or any flag of cade train"
 
 _log = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class SearchSpace:
+    """What is tried: a flagfile in which some flags have several values.
+
+    Attributes:
+        fixed: Flags that are the same in every trial.
+        searched: Values of the flags that differ, by name.
+
+    Example:
+
+    >>> space = SearchSpace.parse("--dim=32\\n--k=2..10\\n--model=cade_ms|cade_ma\\n")
+    >>> space.searched["k"]
+    IntDistribution(high=10, log=False, low=2, step=1)
+    >>> space.flags({"k": 4, "model": "cade_ma"})
+    ['--dim=32', '--k=4', '--model=cade_ma']
+    """
+
+    fixed: tuple[str, ...]
+    searched: dict[str, BaseDistribution]
+
+    @classmethod
+    def read(cls, path: str | Path) -> "SearchSpace":
+        """Reads a file.
+
+        Raises:
+            InputError: It cannot be read, or a line is wrong.
+        """
+        try:
+            text = Path(path).read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError("search", "a readable text file", error, "Give its path.") from error
+        try:
+            return cls.parse(text)
+        except InputError as error:
+            raise error.within(path) from error
+
+    @classmethod
+    def parse(cls, text: str) -> "SearchSpace":
+        """Reads lines; blank ones and comments (#) are skipped.
+
+        Raises:
+            InputError: A line is wrong, or nothing is searched.
+        """
+        fixed: list[str] = []
+        searched: dict[str, BaseDistribution] = {}
+        for line in (line.strip() for line in text.splitlines()):
+            if not line or line.startswith("#"):
+                continue
+            name, _, value = line.removeprefix("--").partition("=")
+            if not line.startswith("--"):
+                raise InputError("search", _FORM, repr(line), "Begin the line with two dashes.")
+            found = _several(name, value)
+            if found is None:
+                fixed.append(line)
+            elif name not in Config.field_names():
+                raise InputError("search", "a flag of cade train", f"--{name}", "See its --help.")
+            else:
+                searched[name] = found
+        if not searched:
+            raise InputError("search", f"a flag with several values ({_FORM})", "none", "Add one.")
+        return cls(tuple(fixed), searched)
+
+    def flags(self, values: dict[str, Any]) -> list[str]:
+        """Flags of a trial."""
+        return [*self.fixed, *(f"--{name}={value}" for name, value in values.items())]
+
+    def any_flags(self) -> list[str]:
+        """Flags of some trial, to see whether they fit at all before anything is trained."""
+        first = {
+            name: found.choices[0] if isinstance(found, CategoricalDistribution) else found.low
+            for name, found in self.searched.items()
+        }
+        return self.flags(first)
+
+
+def _several(name: str, value: str) -> Any:
+    """The values that are tried; None for a flag with one value."""
+    if "|" in value:
+        return CategoricalDistribution([part.strip() for part in value.split("|")])
+    match = _RANGE.fullmatch(value)
+    if match is None:
+        return None
+    try:
+        low, high = float(match[2]), float(match[3])
+    except ValueError as error:
+        raise InputError(name, "numbers as low..high", value, "Correct it.") from error
+    log = match[1] is not None
+    if not low < high or (log and low <= 0):
+        raise InputError(name, "low below high, above 0 with log:", value, "Correct the bounds.")
+    if name in Config.field_names() and Config.kind(name)[0] is int:
+        return IntDistribution(round(low), round(high), log=log)
+    return FloatDistribution(low, high, log=log)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,14 +178,17 @@ def tune(
         What was found.
 
     Raises:
-        InputError: optuna is missing, or flags do not fit.
+        InputError: Flags do not fit, or no trial could be finished.
     """
-    optuna = _optuna()
-    config = make_config(space.flags(_first_values(space)))
-    _check(config)
+    config = make_config(space.any_flags())
+    if not config.validate_every:
+        raise InputError(
+            "validate_every", "above 0", "0", "Add --validate_every=N to the search file."
+        )
     graph = loading.load(config)
     split = splits.node_split(graph, config)
     folder.mkdir(parents=True, exist_ok=True)
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(
         storage=f"sqlite:///{folder / STUDY_FILE}",
         study_name="cade",
@@ -91,9 +199,9 @@ def tune(
     )
     seen = graph.subgraph(split.train)
 
-    def objective(trial: Any) -> float:
+    def score(trial: optuna.Trial) -> float:
         keras.utils.clear_session()
-        options = make_config(space.flags(_suggest(trial, space)))
+        options = make_config(space.flags(trial.params))
         validate = make_validate(graph, split, options)
         scores: list[float] = []
 
@@ -108,110 +216,55 @@ def tune(
         train_graph(seen, options, progress=progress, validate=report)
         return max(scores)
 
-    while (left := trials - len(_finished(study))) > 0:
+    while (left := trials - len(_of_state(study))) > 0:
         _log.info("Trial %d of %d.", trials - left + 1, trials)
-        study.optimize(objective, n_trials=1, catch=(FloatingPointError,))
+        trial = study.ask(space.searched)
+        try:
+            study.tell(trial, score(trial))
+        except optuna.TrialPruned:
+            study.tell(trial, state=TrialState.PRUNED)
+        except FloatingPointError:
+            study.tell(trial, state=TrialState.FAIL)
         _write_best(study, space, folder)
-    _write_best(study, space, folder)
-    return _outcome(study, folder)
-
-
-def _optuna() -> Any:
-    try:
-        import optuna
-    except ImportError as error:
-        raise InputError(
-            "cade tune", "the package optuna", "none", "pip install 'cade_tf[tune]'."
-        ) from error
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    return optuna
-
-
-def _check(config: Config) -> None:
-    if not config.validate_every:
-        raise InputError(
-            "validate_every", "above 0", "0", "Add --validate_every=N to the search file."
-        )
-
-
-def _first_values(space: SearchSpace) -> dict[str, Any]:
-    """Some values, to see whether the flags fit at all before anything is trained."""
-    return {
-        name: _rounded(found, found.low) if isinstance(found, Range) else found.values[0]
-        for name, found in space.searched.items()
-    }
-
-
-def _rounded(found: Range, value: float) -> float | int:
-    return round(value) if found.whole else value
-
-
-def _suggest(trial: Any, space: SearchSpace) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for name, found in space.searched.items():
-        if not isinstance(found, Range):
-            values[name] = trial.suggest_categorical(name, found.values)
-        elif found.whole:
-            values[name] = trial.suggest_int(
-                name, round(found.low), round(found.high), log=found.log
-            )
-        else:
-            values[name] = trial.suggest_float(name, found.low, found.high, log=found.log)
-    return values
-
-
-def _finished(study: Any) -> list[Any]:
-    return [trial for trial in study.get_trials(deepcopy=False) if trial.state.is_finished()]
-
-
-def _completed(study: Any) -> list[Any]:
-    return [trial for trial in _finished(study) if trial.state.name == "COMPLETE"]
-
-
-def _write_best(study: Any, space: SearchSpace, folder: Path) -> None:
-    if not _completed(study):
-        return
-    with atomic_write(folder / BEST_FILE) as file:
-        text = f"# Validation score {study.best_value:.4f}, trial {study.best_trial.number}."
-        file.write("\n".join([text, *space.flags(study.best_params), ""]).encode())
-
-
-def _outcome(study: Any, folder: Path) -> Tuned:
-    if not _completed(study):
+    if not _of_state(study, TrialState.COMPLETE):
         raise InputError(
             "search", "a trial that could be finished", "none", "Try lower learning rates."
         )
-    finished = _finished(study)
-    importances = _importances(study)
-    if importances:
-        _draw(importances, folder / PICTURE_FILE)
+    _write_best(study, space, folder)
     return Tuned(
         study.best_value,
         dict(study.best_params),
-        len(finished),
-        sum(trial.state.name == "PRUNED" for trial in finished),
-        importances,
+        len(_of_state(study)),
+        len(_of_state(study, TrialState.PRUNED)),
+        _importances(study, folder / PICTURE_FILE),
     )
 
 
-def _importances(study: Any) -> dict[str, float]:
-    from optuna.importance import get_param_importances
+def _of_state(study: optuna.Study, state: TrialState | None = None) -> list[Any]:
+    """Trials in a state; without one, all that are finished."""
+    return [
+        trial
+        for trial in study.get_trials(deepcopy=False)
+        if (trial.state is state if state is not None else trial.state.is_finished())
+    ]
 
-    values = {trial.value for trial in _completed(study)}
-    # Equal scores say nothing about what mattered.
-    return dict(get_param_importances(study)) if len(values) > 1 else {}
+
+def _write_best(study: optuna.Study, space: SearchSpace, folder: Path) -> None:
+    if _of_state(study, TrialState.COMPLETE):
+        text = f"# Validation score {study.best_value:.4f}, trial {study.best_trial.number}."
+        with atomic_write(folder / BEST_FILE) as file:
+            file.write("\n".join([text, *space.flags(study.best_params), ""]).encode())
 
 
-def _draw(importances: dict[str, float], path: Path) -> None:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        _log.warning("Without matplotlib there is no %s.", path.name)
-        return
+def _importances(study: optuna.Study, picture: Path) -> dict[str, float]:
+    """What mattered, and a picture of it; nothing where all scores are equal."""
+    if len({trial.value for trial in _of_state(study, TrialState.COMPLETE)}) < 2:
+        return {}
+    importances = dict(optuna.importance.get_param_importances(study))
     names = list(reversed(importances))
-    figure = Figure(figsize=(6, 1 + 0.35 * len(names)), layout="constrained")
+    figure = require_matplotlib().Figure(figsize=(6, 1 + 0.35 * len(names)))
     axes = figure.subplots()
     axes.barh(names, [importances[name] for name in names], color="#4477aa")
     axes.set_xlabel("share of the validation score's variance")
-    with atomic_write(path) as file:
-        figure.savefig(file, format="png", dpi=120)
+    save_figure(figure, picture)
+    return importances

@@ -16,7 +16,7 @@ from numpy.lib import format as npy
 
 from cade_tf.errors import InputError
 from cade_tf.files import atomic_write
-from cade_tf.graph.npy_header import read_header
+from cade_tf.graph.npy import read_header
 
 MAP_BYTES = 1 << 20
 """Smaller arrays are read: a mapping costs an open file and a page fault each."""

@@ -36,6 +36,19 @@ def _is_whole(name: Any) -> bool:
     return whole and abs(int(name)) < 2**63
 
 
+def known_rows(values: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    """Where each value stands among distinct ids, int64 of any shape; -1 for an unknown one."""
+    if (values.dtype.kind == "U") != (ids.dtype.kind == "U"):
+        # Files without types may bring the same ids once as numbers and once as text.
+        values, ids = values.astype(str), ids.astype(str)
+    if not len(ids):
+        return np.full(values.shape, -1, np.int64)
+    order = np.argsort(ids, kind="stable")
+    place = np.minimum(np.searchsorted(ids, values, sorter=order), len(ids) - 1)
+    found = order[place]
+    return np.where(ids[found] == values, found, -1).astype(np.int64)
+
+
 def positions(values: np.ndarray, ids: np.ndarray, argument: str, expected: str) -> np.ndarray:
     """Where each value stands among distinct ids.
 
@@ -51,12 +64,8 @@ def positions(values: np.ndarray, ids: np.ndarray, argument: str, expected: str)
     Raises:
         InputError: A value is no id.
     """
-    if (values.dtype.kind == "U") != (ids.dtype.kind == "U"):
-        values, ids = values.astype(str), ids.astype(str)
-    order = np.argsort(ids, kind="stable")
-    place = np.searchsorted(ids, values, sorter=order)
-    found = order[np.minimum(place, len(ids) - 1)] if len(ids) else np.zeros(values.shape, int)
-    unknown = values != ids[found] if len(ids) else np.ones(values.shape, bool)
+    found = known_rows(values, ids)
+    unknown = found < 0
     if unknown.any():
         first = values[unknown][0].item()
         raise InputError(
@@ -268,23 +277,38 @@ def _whole_numbers(array: np.ndarray) -> np.ndarray:
     return filled.astype(np.int64) if whole.all() else array
 
 
-def classes_of_matrix(matrix: np.ndarray) -> np.ndarray:
-    """Class indices of a 0/1 matrix in which no node has two classes, else the matrix."""
-    count = matrix.sum(axis=1)
-    if (count > 1).any() or not len(matrix):
-        return matrix
-    return np.where(count == 1, matrix.argmax(axis=1), -1)
-
-
-def dense_classes(matrix: Any, nodes: int) -> np.ndarray:
-    """Labels in a matrix as a dense array, if it is small enough to be one of classes.
+def matrix_labels(matrix: Any, nodes: int) -> dict[str, Any]:
+    """Labels in a matrix, sparse or dense: a column of classes, or 0/1 for every class.
 
     Args:
-        matrix: Sparse or dense.
-        nodes: Number of nodes, which one side of the matrix must have.
+        matrix: [nodes], [nodes, 1], [1, nodes] or [nodes, classes].
+        nodes: Number of nodes.
+
+    Returns:
+        `labels` and, for a column of classes, `class_names`. A 0/1 matrix in which no node has two
+        classes becomes class indices.
 
     Raises:
-        InputError: The matrix is of another size, or claims far more classes than it has entries.
+        InputError: Other values, another size, or far more classes than entries.
+    """
+    matrix = dense_labels(matrix, nodes)
+    column = matrix.ndim == 2 and (matrix.shape[1] == 1 or (matrix.shape[0] == 1 and nodes != 1))
+    if matrix.ndim == 1 or column:
+        return class_indices(matrix.ravel())
+    if matrix.ndim != 2 or not np.isin(matrix, (0, 1)).all():
+        raise InputError("labels", "classes or a 0/1 matrix", "others", "Recode them.")
+    matrix = matrix.astype(np.int64)
+    count = matrix.sum(axis=1)
+    if (count > 1).any() or not len(matrix):
+        return {"labels": matrix}
+    return {"labels": np.where(count == 1, matrix.argmax(axis=1), -1)}
+
+
+def dense_labels(matrix: Any, nodes: int) -> np.ndarray:
+    """A dense array of labels, where it takes no more memory than labels can need.
+
+    Raises:
+        InputError: A sparse matrix of another size, or of far more classes than entries.
     """
     if not sp.issparse(matrix):
         return np.asarray(matrix)

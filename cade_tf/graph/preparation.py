@@ -11,6 +11,7 @@ from cade_tf.config import FeatureOptions
 from cade_tf.errors import InputError
 from cade_tf.graph.features import FeatureTransform, node_features
 from cade_tf.graph.graph import Features, Graph
+from cade_tf.graph.naming import known_rows
 from cade_tf.graph.recognition import NodeMarks
 
 _log = logging.getLogger(__name__)
@@ -182,19 +183,6 @@ class Preparation:
             raise InputError(
                 "feature_names", f"{width} names", len(self.feature_names), "Restore the file."
             )
-
-
-def known_rows(ids: np.ndarray, known_ids: np.ndarray) -> np.ndarray:
-    """Position of each id among the known ids, int64; -1 for an unknown one."""
-    if ids.dtype.kind != known_ids.dtype.kind and "U" in (ids.dtype.kind, known_ids.dtype.kind):
-        # Files without types may bring the same ids once as numbers and once as text.
-        ids, known_ids = ids.astype(str), known_ids.astype(str)
-    if not len(known_ids):
-        return np.full(len(ids), -1, np.int64)
-    order = np.argsort(known_ids)
-    place = np.minimum(np.searchsorted(known_ids, ids, sorter=order), len(known_ids) - 1)
-    candidates = order[place]
-    return np.where(known_ids[candidates] == ids, candidates, -1).astype(np.int64)
 
 
 def positions_of(graph: Graph, ids: Sequence[object] | np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cade_tf.graph.graph import Graph
+from cade_tf.graph.shares import neighbor_shares
 
 WIDTH = 256
 HOPS = (3, 4)
@@ -32,7 +33,7 @@ def structural_features(graph: Graph) -> np.ndarray:
     >>> structural_features(Graph.from_edges([[0, 1], [1, 2]])).shape
     (3, 257)
     """
-    walk = _walk_matrix(graph)
+    walk = neighbor_shares(graph)
     position = np.zeros((graph.num_nodes, WIDTH), np.float32)
     for ends in _before_last_step(graph, walk):
         last = np.asarray(walk @ ends)
@@ -52,7 +53,7 @@ def before_last_step(graph: Graph) -> np.ndarray:
         float32 [nodes, lengths in `HOPS`, WIDTH]; the position of a node is the sum, over the
         lengths, of the mean over its neighbours, scaled to unit length.
     """
-    return np.stack(list(_before_last_step(graph, _walk_matrix(graph))), axis=1)
+    return np.stack(list(_before_last_step(graph, neighbor_shares(graph))), axis=1)
 
 
 def _before_last_step(graph: Graph, walk: sp.csr_array) -> Iterator[np.ndarray]:
@@ -88,11 +89,3 @@ def _splitmix(keys: np.ndarray) -> np.ndarray:
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return mixed ^ (mixed >> np.uint64(31))
-
-
-def _walk_matrix(graph: Graph) -> sp.csr_array:
-    """Chances of a walk's next node; a node without neighbours stays where it is."""
-    alone = sp.diags_array((graph.degrees == 0).astype(np.float32))
-    weights = sp.csr_array(graph.adjacency() + alone)
-    totals = np.asarray(weights.sum(axis=1)).ravel()
-    return sp.csr_array(sp.diags_array((1 / totals).astype(np.float32)) @ weights)

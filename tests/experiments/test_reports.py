@@ -10,7 +10,7 @@ from cade_tf.cli import app
 from cade_tf.config import Config
 from cade_tf.errors import InputError
 from cade_tf.experiments import cells, data_table, declarations, paper, report, runner, summary
-from cade_tf.experiments.statistics import paired_test
+from cade_tf.experiments.report import paired_test
 from cade_tf.presets.paper import options as paper_options
 
 BASELINES = ("raw_features", "smoothed_pca")
@@ -25,6 +25,10 @@ def entry_of(name, row, column, preset):
     entries = declarations.experiment_of(name).entries
     (entry,) = (e for e in entries if (e.row, e.column, e.preset) == (row, column, preset))
     return entry
+
+
+def page(results):
+    return "\n\n".join(report.render(results))
 
 
 def run_entries(results):
@@ -55,7 +59,7 @@ def test_the_papers_numbers_stand_where_they_belong():
     assert printed("table3", "GraphSAGE", "Pubmed 40 %", "paper") == {"auc": 81.07, "ap": 77.47}
     column = "subPPI (reconstructed labels) 225"
     assert printed("sampling", "CADE-gb", column, "paper") == {"micro_f1": 55.58}
-    assert paper.table1("pubmed", "cade_ms", 0.3) == {"micro_f1": 83.40}
+    assert paper.printed("table1", "pubmed", "cade_ms", 1) == {"micro_f1": 83.40}
 
 
 def test_an_experiment_changes_its_subject_and_its_budget_and_nothing_else():
@@ -147,7 +151,7 @@ def test_a_stopped_experiment_is_reported_as_far_as_it_went(tmp_path):
     runner.run(experiment, settings(tmp_path, methods=BASELINES[:1], splits=1))
     results = runner.run(experiment, settings(tmp_path, report_only=True))
     assert [len(entry["cells"]) for entry in run_entries(results)] == [1]
-    text = report.render(results, [])
+    text = page(results)
     assert "split 0 of 0, 1 only" in text
     assert "| Smoothed PCA | not run (" in text
     assert ") not run yet" in text
@@ -159,13 +163,13 @@ def test_missing_data_leave_a_reason_and_the_rest_runs(tmp_path, monkeypatch):
     results = runner.run(declarations.experiment_of("table1"), chosen)
     tried = [e for e in results["entries"] if e["method"] in BASELINES]
     assert all("pubmed" in e["reason"] or "blogcatalog" in e["reason"] for e in tried)
-    assert "cade data download --dataset=pubmed" in report.render(results, [])
+    assert "cade data download --dataset=pubmed" in page(results)
 
 
 def test_reddit_stands_in_its_table_with_the_reason(tmp_path):
     experiment = declarations.experiment_of("table2")
     results = runner.run(experiment, settings(tmp_path, quick=False, report_only=True))
-    text = report.render(results, [])
+    text = page(results)
     assert "not run [89.73]" in text
     assert declarations.NO_REDDIT in text
 
@@ -201,7 +205,7 @@ def test_quick_shortens_training_and_says_so(tmp_path):
     config = runner.cell_of(entry, 0, settings(tmp_path)).config
     assert (config.steps, config.epochs) == (runner.QUICK_STEPS, 0)
     results = runner.run(declarations.experiment_of("digits"), settings(tmp_path, splits=1))
-    assert "quick run" in report.render(results, [])
+    assert "quick run" in page(results)
     assert {entry["column"] for entry in results["entries"]} == {"Digits 30 %"}
 
 
@@ -256,7 +260,7 @@ def test_tables_show_ours_next_to_the_papers_and_mark_the_best():
 
 
 def test_a_collapse_stands_next_to_its_cell():
-    text = report.render(fake_results(), [])
+    text = page(fake_results())
     assert "**84.0** ± 1.0 [83.40] (a)" in text
     assert "- (a) **collapsed**: mean cosine 0.99" in text
 
@@ -292,16 +296,17 @@ def test_notes_stay_and_stand_in_the_report(tmp_path):
 def test_paired_tests_are_those_of_scipy():
     rng = np.random.default_rng(0)
     first, second = rng.normal(size=8).tolist(), rng.normal(size=8).tolist()
-    test = paired_test(first, second)
-    assert test.t_p == pytest.approx(stats.ttest_rel(first, second).pvalue)
-    assert test.wilcoxon_p == pytest.approx(stats.wilcoxon(first, second).pvalue)
-    assert test.difference == pytest.approx(np.mean(first) - np.mean(second))
+    difference, pairs, t_p, wilcoxon_p = paired_test(first, second)
+    assert float(t_p) == pytest.approx(stats.ttest_rel(first, second).pvalue, abs=5e-4)
+    assert float(wilcoxon_p) == pytest.approx(stats.wilcoxon(first, second).pvalue, abs=5e-4)
+    assert float(difference) == pytest.approx(100 * (np.mean(first) - np.mean(second)), abs=5e-3)
+    assert pairs == "8"
 
 
 def test_one_split_or_equal_differences_have_no_p_value():
-    assert paired_test([0.5], [0.4]).t_p is None
-    assert paired_test([0.5, 0.5], [0.25, 0.25]).wilcoxon_p is None
-    assert paired_test([0.5, 0.6, 0.7], [0.4]).pairs == 1
+    assert paired_test([0.5], [0.4]) == ("+10.00", "1", "", "")
+    assert paired_test([0.5, 0.5], [0.25, 0.25]) == ("+25.00", "2", "", "")
+    assert paired_test([0.5, 0.6, 0.7], [0.4])[1] == "1"
 
 
 def test_the_page_of_claims_follows_the_results(tmp_path):
@@ -345,8 +350,9 @@ def test_the_committed_page_of_claims_is_that_of_the_committed_reports(tmp_path)
         if (folder / name / report.RESULTS_FILE).is_file()
     }
     others = [n for n in summary.OTHER_REPORTS if (folder / n / report.REPORT_FILE).is_file()]
-    page = (folder / summary.FILE).read_text()
-    assert page == summary.render(results, others), "run cade reproduce summary"
+    written = (folder / summary.FILE).read_text()
+    expected = "\n\n".join(summary.render(results, others)) + "\n"
+    assert written == expected, "run cade reproduce summary"
 
 
 def test_data_that_are_not_there_are_shown_with_the_papers_numbers(tmp_path, monkeypatch):

@@ -1,7 +1,8 @@
 import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from cade_tf.errors import InputError
-from cade_tf.experiments.search_space import Choices, Range, SearchSpace
+from cade_tf.experiments.tuning import SearchSpace
 
 
 def test_ranges_choices_and_fixed_flags_are_told_apart():
@@ -11,11 +12,11 @@ def test_ranges_choices_and_fixed_flags_are_told_apart():
     )
     assert space.fixed == ("--dim=32",)
     assert space.searched == {
-        "k": Range(2, 8, whole=True, log=False),
-        "learning_rate": Range(1e-5, 1e-2, whole=False, log=True),
-        "temperature": Range(0.1, 1.0, whole=False, log=False),
-        "model": Choices(("cade_ms", "cade_ma")),
-        "fanouts": Choices(("5,3", "10,5")),
+        "k": IntDistribution(2, 8),
+        "learning_rate": FloatDistribution(1e-5, 1e-2, log=True),
+        "temperature": FloatDistribution(0.1, 1.0),
+        "model": CategoricalDistribution(("cade_ms", "cade_ma")),
+        "fanouts": CategoricalDistribution(("5,3", "10,5")),
     }
 
 

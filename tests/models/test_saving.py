@@ -13,7 +13,7 @@ import pytest
 import cade_tf
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
-from cade_tf.graph.preparation import known_rows
+from cade_tf.graph.naming import known_rows
 from cade_tf.training.run_folder import load_run_model, save_model
 from tests import engine
 

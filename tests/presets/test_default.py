@@ -8,7 +8,7 @@ from cade_tf import presets
 from cade_tf.cli import flags
 from cade_tf.config import Config
 from cade_tf.errors import InputError
-from cade_tf.experiments import cells, experiment, runner
+from cade_tf.experiments import cells, declarations, runner
 from cade_tf.presets.recommended import decided
 from cade_tf.training.trainer import train
 from tests.presets.kinds import generated
@@ -96,7 +96,7 @@ def test_experiments_get_the_decisions_as_options():
 
 
 def test_a_cell_of_the_recommended_block_reads_its_own_training_graph(tmp_path):
-    entry = experiment.Entry(
+    entry = declarations.Entry(
         row="digits", column="a", dataset="digits", task=cells.CLASSIFICATION,
         method="graphsage", preset="recommended",
     )  # fmt: skip

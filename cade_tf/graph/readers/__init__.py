@@ -28,13 +28,11 @@ class Format:
         title: What it is, in one line.
         recognises: Whether a path looks like it; looks at content, not at suffixes alone.
         read: Reads a path.
-        files: The files that `read` opens.
     """
 
     title: str
     recognises: Callable[[Path], bool]
     read: Callable[..., Graph]
-    files: Callable[[Path], list[Path]]
 
 
 def _is_own(path: Path) -> bool:
@@ -47,43 +45,34 @@ def _is_own(path: Path) -> bool:
 _OWN = "cade"
 
 FORMATS: dict[str, Format] = {
-    _OWN: Format("cade_tf's own npz", _is_own, storage.load, lambda path: [path]),
+    _OWN: Format("cade_tf's own npz", _is_own, storage.load),
     "shards": Format(
         "folder of shards of cade data convert --shards",
         lambda path: (path / shards.INFO_FILE).is_file(),
         lambda path: shards.ShardedGraph.open(path).to_graph(),
-        lambda path: sorted(path.glob("*.npz")),
     ),
-    "planetoid": Format(
-        "Planetoid ind.NAME.*", planetoid.recognises, planetoid.read, planetoid.files
-    ),
+    "planetoid": Format("Planetoid ind.NAME.*", planetoid.recognises, planetoid.read),
     "dgl_reddit": Format(
         "reddit_data.npz and reddit_graph.npz of DGL and PyG",
         dgl_reddit.recognises,
         dgl_reddit.read,
-        dgl_reddit.files,
     ),
     "gnn_benchmark": Format(
         "npz of Graph2Gauss, gnn-benchmark and GraphData",
         gnn_benchmark.recognises,
         gnn_benchmark.read,
-        gnn_benchmark.files,
     ),
-    "matlab": Format("MATLAB .mat", matlab.recognises, matlab.read, matlab.files),
-    "graphsage": Format(
-        "GraphSAGE PREFIX-G.json", graphsage.recognises, graphsage.read, graphsage.files
-    ),
+    "matlab": Format("MATLAB .mat", matlab.recognises, matlab.read),
+    "graphsage": Format("GraphSAGE PREFIX-G.json", graphsage.recognises, graphsage.read),
     "musae": Format(
         "MUSAE folder of edges.csv, features.json, target.csv, or a folder of such",
         musae.recognises,
         musae.read,
-        musae.files,
     ),
     "edge_list": Format(
         "edge list: csv, tsv, white space, gzip, npy, Parquet",
         edge_list.recognises,
         edge_list.read,
-        edge_list.files,
     ),
 }
 """All formats, the most particular first: the first that recognises a path reads it."""

@@ -16,12 +16,12 @@ _DATA, _GRAPH = "reddit_data.npz", "reddit_graph.npz"
 
 def recognises(path: Path) -> bool:
     """Whether a folder, or one of the two files, is of this format."""
-    return all(file.is_file() for file in files(path)) and (
+    return all(file.is_file() for file in _files(path)) and (
         path.is_dir() or path.name in (_DATA, _GRAPH)
     )
 
 
-def files(path: Path) -> list[Path]:
+def _files(path: Path) -> list[Path]:
     """The files that `read` reads."""
     folder = path if path.is_dir() else path.parent
     return [folder / _DATA, folder / _GRAPH]
@@ -36,7 +36,7 @@ def read(path: Path) -> Graph:
     Raises:
         InputError: A file is missing, damaged, or does not fit the other.
     """
-    data_file, graph_file = files(path)
+    data_file, graph_file = _files(path)
     nodes = _members(data_file, ("feature", "label", "node_types"))
     edges = _members(graph_file, ("row", "col", "shape"))
     try:

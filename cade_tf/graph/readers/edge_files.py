@@ -15,9 +15,9 @@ from cade_tf import problems
 from cade_tf.errors import InputError
 from cade_tf.graph.columns import SOURCES, TARGETS, EdgeColumns, edge_columns, plain_name
 from cade_tf.graph.naming import ids_of
-from cade_tf.graph.npy_header import MAGIC as NPY
+from cade_tf.graph.npy import MAGIC as NPY
+from cade_tf.graph.npy import open_npy
 from cade_tf.graph.readers import parquet
-from cade_tf.graph.readers.npy import open_npy
 from cade_tf.graph.readers.text import delimiter_of, fields_of, is_number, open_text
 from cade_tf.progress import Progress
 

@@ -10,7 +10,7 @@ from cade_tf import problems
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.naming import ids_of
-from cade_tf.graph.npy_header import MAGIC as NPY
+from cade_tf.graph.npy import MAGIC as NPY
 from cade_tf.graph.readers import parquet
 from cade_tf.graph.readers.edge_files import Edges, read_edges
 from cade_tf.graph.readers.text import GZIP
@@ -25,11 +25,6 @@ def recognises(path: Path) -> bool:
     with open(path, "rb") as file:
         start = file.read(1024)
     return start.startswith((GZIP, NPY, parquet.MAGIC)) or b"\0" not in start
-
-
-def files(path: Path) -> list[Path]:
-    """The files that `read` reads."""
-    return [path]
 
 
 def read(path: Path, features: Path | None = None, labels: Path | None = None) -> Graph:

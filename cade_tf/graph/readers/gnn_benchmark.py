@@ -15,7 +15,7 @@ from cade_tf.errors import InputError
 from cade_tf.graph import arrays
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.interop import from_scipy
-from cade_tf.graph.naming import class_indices, classes_of_matrix, dense_classes
+from cade_tf.graph.naming import matrix_labels
 from cade_tf.graph.readers.unpickling import unpickle
 from cade_tf.graph.validation import sparse_matrix
 
@@ -36,11 +36,6 @@ def recognises(path: Path) -> bool:
         names = archive.namelist()
     in_parts = any(f"{prefix}indptr.npy" in names for prefix in _ADJACENCY)
     return in_parts or any(f"{name}.npy" in names for name in _WHOLE_ADJACENCY)
-
-
-def files(path: Path) -> list[Path]:
-    """The files that `read` reads."""
-    return [path]
 
 
 def read(path: Path) -> Graph:
@@ -75,17 +70,8 @@ def read(path: Path) -> Graph:
     with problems.within(path):
         if labels is not None:
             with problems.part():
-                fields |= _labels(labels, adjacency.shape[0])
+                fields |= matrix_labels(labels, adjacency.shape[0])
         return from_scipy(adjacency, **fields)
-
-
-def _labels(labels: Any, nodes: int) -> dict[str, Any]:
-    labels = dense_classes(labels, nodes)
-    if labels.ndim == 1:
-        return class_indices(labels)
-    if labels.ndim != 2 or not np.isin(labels, (0, 1)).all():
-        raise InputError("labels", "classes or a 0/1 matrix", "others", "Recode them.")
-    return {"labels": classes_of_matrix(labels.astype(np.int64))}
 
 
 class _Npz:

@@ -11,8 +11,8 @@ from cade_tf import problems
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.naming import class_indices, ids_of
+from cade_tf.graph.npy import rows_of_npy
 from cade_tf.graph.readers.node_link import read_node_link
-from cade_tf.graph.readers.npy import rows_of_npy
 from cade_tf.graph.readers.text import read_json_object
 from cade_tf.progress import Progress
 
@@ -27,7 +27,7 @@ def recognises(path: Path) -> bool:
     return _graph_file(path) is not None
 
 
-def files(path: Path) -> list[Path]:
+def _files(path: Path) -> list[Path]:
     """G.json and those of its companions that exist."""
     graph_file = _graph_file(path)
     if graph_file is None:
@@ -66,7 +66,7 @@ def read(path: Path) -> Graph:
     Raises:
         InputError: A file is damaged or does not fit the others.
     """
-    graph_file, *companions = files(path)
+    graph_file, *companions = _files(path)
     present = {file.name.rsplit("-", 1)[1]: file for file in companions}
     with Progress(f"reading {graph_file.name}", graph_file.stat().st_size, "bytes") as progress:
         document, links = read_node_link(graph_file, progress.advance)

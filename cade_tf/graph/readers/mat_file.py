@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from cade_tf.errors import InputError
 from cade_tf.graph.validation import sparse_matrix
 
+HDF5 = b"\x89HDF"
 HEADER = 128
 _MATRIX, _COMPRESSED = 14, 15
 _TYPES = {
@@ -73,10 +74,13 @@ def read_variables(path: Path) -> dict[str, Any]:
     """
     content = path.read_bytes()
     mark = content[126:128]
-    if len(content) < HEADER or mark not in (b"IM", b"MI"):
-        raise InputError(str(path), "a MATLAB file", "no header of one", "Copy it again.")
     order = "<" if mark == b"IM" else ">"
-    if struct.unpack(f"{order}H", content[124:126])[0] != 0x0100:
+    newer = content.startswith(HDF5)
+    if not newer:
+        if len(content) < HEADER or mark not in (b"IM", b"MI"):
+            raise InputError(str(path), "a MATLAB file", "no header of one", "Copy it again.")
+        newer = struct.unpack(f"{order}H", content[124:126])[0] != 0x0100
+    if newer:
         raise InputError(
             str(path),
             "a MATLAB file up to version 7",

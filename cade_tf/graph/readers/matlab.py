@@ -4,19 +4,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from cade_tf import problems
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.interop import from_scipy
-from cade_tf.graph.naming import class_indices, classes_of_matrix, dense_classes
-from cade_tf.graph.readers.mat_file import Other, read_variables
+from cade_tf.graph.naming import matrix_labels
+from cade_tf.graph.readers.mat_file import HDF5, Other, read_variables
 
 _NETWORK = ("network", "adj", "adjacency", "a", "net", "graph", "w")
 _ATTRIBUTES = ("attributes", "features", "feature", "attr", "attrb", "x")
 _LABELS = ("label", "labels", "group", "groups", "class", "gnd", "y")
-_HDF5 = b"\x89HDF"
 
 
 def recognises(path: Path) -> bool:
@@ -25,12 +22,7 @@ def recognises(path: Path) -> bool:
         return False
     with open(path, "rb") as file:
         start = file.read(128)
-    return start.startswith(b"MATLAB") or (start.startswith(_HDF5) and path.suffix == ".mat")
-
-
-def files(path: Path) -> list[Path]:
-    """The files that `read` reads."""
-    return [path]
+    return start.startswith(b"MATLAB") or (start.startswith(HDF5) and path.suffix == ".mat")
 
 
 def read(path: Path) -> Graph:
@@ -44,7 +36,7 @@ def read(path: Path) -> Graph:
     Raises:
         InputError: The file is damaged, or its matrices do not fit.
     """
-    variables = _load(path)
+    variables = {name: value for name, value in read_variables(path).items() if name}
     network = _pick(variables, _NETWORK, path)
     if network is None:
         raise InputError(
@@ -58,20 +50,8 @@ def read(path: Path) -> Graph:
     with problems.within(path):
         if labels is not None:
             with problems.part():
-                fields |= _labels(labels, network.shape[0])
+                fields |= matrix_labels(labels, network.shape[0])
         return from_scipy(network, name=path.stem.lower(), **fields)
-
-
-def _load(path: Path) -> dict[str, Any]:
-    with open(path, "rb") as file:
-        if file.read(4) == _HDF5:
-            raise InputError(
-                str(path),
-                "a MATLAB file up to version 7",
-                "version 7.3 (HDF5)",
-                "Save it in MATLAB with -v7.",
-            )
-    return {name: value for name, value in read_variables(path).items() if name}
 
 
 def _pick(variables: Mapping[str, Any], names: tuple[str, ...], path: Path) -> Any:
@@ -80,12 +60,3 @@ def _pick(variables: Mapping[str, Any], names: tuple[str, ...], path: Path) -> A
     if isinstance(value, Other):
         raise InputError(f"{path}, {name}", "a matrix of numbers", value.kind, "Convert it.")
     return value
-
-
-def _labels(value: Any, nodes: int) -> dict[str, Any]:
-    matrix = dense_classes(value, nodes)
-    if matrix.ndim == 2 and 1 in matrix.shape:
-        return class_indices(matrix.ravel())
-    if not np.isin(matrix, (0, 1)).all():
-        raise InputError("labels", "a column of classes or a 0/1 matrix", "others", "Recode them.")
-    return {"labels": classes_of_matrix(matrix.astype(np.int64))}

@@ -37,11 +37,6 @@ def recognises(path: Path) -> bool:
     return bool(_found(path))
 
 
-def files(path: Path) -> list[Path]:
-    """The files that `read` reads."""
-    return [file for f in _found(path) for file in (f.edges, f.features, f.target)]
-
-
 def _found(path: Path) -> list[_Files]:
     own = _files(path)
     if own is not None:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from cade_tf import problems
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
-from cade_tf.graph.naming import classes_of_matrix, dense_classes
+from cade_tf.graph.naming import dense_labels, matrix_labels
 from cade_tf.graph.readers.unpickling import read_pickle
 
 _SUFFIXES = ("allx", "ally", "tx", "ty", "graph", "test.index")
@@ -20,7 +20,7 @@ def recognises(path: Path) -> bool:
     return _prefix(path) is not None
 
 
-def files(path: Path) -> list[Path]:
+def _files(path: Path) -> list[Path]:
     """The files that `read` reads."""
     prefix = _prefix(path)
     if prefix is None:
@@ -53,7 +53,7 @@ def read(path: Path) -> Graph:
     Raises:
         InputError: A file is missing, damaged, hostile, or does not fit the others.
     """
-    allx_path, ally_path, tx_path, ty_path, graph_path, index_path = files(path)
+    allx_path, ally_path, tx_path, ty_path, graph_path, index_path = _files(path)
     order = _test_index(index_path)
     known, test = _matrix(allx_path), _matrix(tx_path)
     _check_fit(known, test, tx_path)
@@ -90,7 +90,7 @@ def read(path: Path) -> Graph:
         _check_fit(known_labels, test_labels, ty_path)
         one_hot = np.zeros((nodes, known_labels.shape[1]), np.int64)
         one_hot[place] = np.concatenate([known_labels, test_labels])
-        fields["labels"] = classes_of_matrix(one_hot)
+        fields |= matrix_labels(one_hot, nodes)
     with problems.within(allx_path):
         name = allx_path.name.split(".")[1]
         return Graph.from_edges(pairs, num_nodes=nodes, name=name, **fields)
@@ -123,10 +123,8 @@ def _matrix(path: Path) -> sp.csr_array:
 
 
 def _labels(path: Path, rows: int) -> np.ndarray:
-    value = read_pickle(path)
-    if sp.issparse(value):
-        with problems.within(path):
-            value = dense_classes(value, rows)
+    with problems.within(path):
+        value = dense_labels(read_pickle(path), rows)
     if not isinstance(value, np.ndarray) or value.ndim != 2 or not np.isin(value, (0, 1)).all():
         raise InputError(str(path), "a 0/1 matrix of classes", type(value).__name__, "Replace it.")
     if len(value) != rows:

@@ -13,10 +13,10 @@ from cade_tf.errors import InputError
 from cade_tf.graph import arrays
 from cade_tf.graph.columns import INDEX, plain_name
 from cade_tf.graph.graph import Features
-from cade_tf.graph.naming import class_indices, classes_of_matrix
-from cade_tf.graph.npy_header import MAGIC as NPY
+from cade_tf.graph.naming import class_indices, matrix_labels
+from cade_tf.graph.npy import MAGIC as NPY
+from cade_tf.graph.npy import open_npy, rows_of_npy
 from cade_tf.graph.readers import parquet
-from cade_tf.graph.readers.npy import open_npy, rows_of_npy
 from cade_tf.graph.readers.text import delimiter_of, is_number, open_text
 from cade_tf.graph.validation import sparse_matrix
 
@@ -101,22 +101,17 @@ def read_labels(path: Path) -> TextTable:
             ids, columns = _parquet(path)
             if len(columns) == 1:
                 return TextTable(ids, class_indices(next(iter(columns.values()))))
-            return _many_classes(path, ids, _parquet_matrix(path, columns), tuple(columns))
+            return _many_classes(ids, _parquet_matrix(path, columns), tuple(columns))
         ids, values, names = _csv(path)
         if len(values[0]) == 1:
             return TextTable(ids, class_indices([row[0].strip() for row in values]))
-        return _many_classes(path, ids, _numbers(values, path, ids), names)
+        return _many_classes(ids, _numbers(values, path, ids), names)
 
 
 def _many_classes(
-    path: Path, ids: list[str] | None, matrix: np.ndarray, names: tuple[str, ...] | None
+    ids: list[str] | None, matrix: np.ndarray, names: tuple[str, ...] | None
 ) -> TextTable:
-    if not np.isin(matrix, (0, 1)).all():
-        raise InputError(
-            str(path), "id and class, or id and a 0/1 column per class", "others", "Recode it."
-        )
-    classes = classes_of_matrix(matrix.astype(np.int64))
-    return TextTable(ids, {"labels": classes, "class_names": names})
+    return TextTable(ids, {**matrix_labels(matrix, len(matrix)), "class_names": names})
 
 
 def _start(path: Path) -> bytes:
