@@ -56,6 +56,22 @@ class DataOptions(Options):
             return [self.graph]
         return self.graph.split(",")
 
+    def check_companions(self) -> None:
+        """Whether what belongs to a graph of one's own is given with one.
+
+        Raises:
+            InputError: There is no such graph, or there are several.
+        """
+        count = len(self.graph_paths())
+        for name in ("format", "features", "labels"):
+            if count != 1 and getattr(self, name) is not None:
+                raise InputError(
+                    name,
+                    "one graph together with it",
+                    count or "none",
+                    "It belongs to a graph of your own.",
+                )
+
     def absolute(self) -> Self:
         """A copy whose paths mean the same in any folder, as a run must remember them."""
         changes = {}

@@ -44,20 +44,12 @@ def data(options: DataOptions) -> None:
     Raises:
         InputError: Something is missing, or belongs to a graph that is not named.
     """
-    paths = options.graph_paths()
-    for path in paths:
+    options.check_companions()
+    for path in options.graph_paths():
         readable("graph", path)
-    for name in ("format", "features", "labels"):
-        value = getattr(options, name)
-        if value is not None and len(paths) != 1:
-            raise InputError(
-                f"--{name}",
-                "one --graph together with it",
-                len(paths) or "none",
-                "It belongs to a graph of your own.",
-            )
-        if value is not None and name != "format":
-            readable(name, value)
+    for name in ("features", "labels"):
+        if getattr(options, name) is not None:
+            readable(name, getattr(options, name))
     if options.dataset is not None:
         from cade_tf.graph import datasets
 

@@ -1,13 +1,11 @@
 """`cade reproduce`: run an experiment of the paper and write its report."""
 
-import dataclasses
 import os
 from pathlib import Path
 
 from cade_tf.cli import checks, logs
 from cade_tf.errors import InputError
-from cade_tf.options import Options, option
-from cade_tf.presets import PRESETS
+from cade_tf.experiments.options import ReproduceOptions
 
 CURVE, DATA, SUMMARY = "curve", "data", "summary"
 TABLES = ("table1", "table2", "table3", "sampling", "dimensions", "k", "digits")
@@ -21,62 +19,13 @@ NICENESS = 5
 CELLS_PER_PROCESS = 10
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ReproduceOptions(Options):
-    """Experiment."""
-
-    preset: tuple[str, ...] = option(
-        PRESETS, "Blocks to run; the report shows both.", choices=PRESETS
-    )
-    methods: tuple[str, ...] = option((), "Methods to run. Default: all of the experiment.")
-    datasets: tuple[str, ...] = option((), "Data sets to run. Default: all of the experiment.")
-    rows: tuple[str, ...] = option(
-        (), "Rows to run, as their titles in the report. Default: all of the experiment."
-    )
-    columns: tuple[str, ...] = option(
-        (), "Columns to run, as their titles in the report. Default: all of the experiment."
-    )
-    splits: int | None = option(
-        None, "Splits of each cell (paper: 10). Default: the experiment's own number.", minimum=1
-    )
-    quick: bool = option(
-        False, "Minutes instead of hours: one split, few steps, part of the cells; marked so."
-    )
-    validating: bool = option(
-        False,
-        "Score validation data of splits from 100 on and hide the test data, to choose options.",
-    )
-    fresh: bool = option(False, "Compute cells again that were computed before.")
-    report_only: bool = option(
-        False, "Compute nothing: write the report of the cells computed so far."
-    )
-    core: int | None = option(
-        None,
-        "Run on this processor core alone and with low priority, for long work in the background; "
-        "a stopped command goes on within the cell where it was.",
-        minimum=0,
-    )
-    data_dir: str | None = option(
-        None, "Folder of the known data sets. Default: the environment variable CADE_DATA_DIR."
-    )
-    cells: str = option("runs/cells", "Folder where computed cells are kept.")
-    reports: str | None = option(
-        None, "Folder of reports. Default: runs/reports; runs/quick and runs/validation otherwise."
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.fresh and self.report_only:
-            raise InputError("report_only", "false with --fresh", "true", "Leave one of them out.")
-
-
 OPTIONS = ReproduceOptions
 
 
 def run(options: ReproduceOptions, words: list[str]) -> int:
     """Runs the command."""
     name = checks.one_word(words, "experiment", WORDS, "reproduce")
-    folder = checks.writable_folder("reports", _folder(options))
+    folder = checks.writable_folder("reports", options.folder())
     checks.writable_folder("cells", options.cells)
     checks.extra("matplotlib", "cade reproduce")
     if options.core is not None:
@@ -103,25 +52,12 @@ def run(options: ReproduceOptions, words: list[str]) -> int:
 def _run_experiment(name: str, options: ReproduceOptions, folder: Path) -> Path:
     from cade_tf.experiments import cells, declarations, report, runner
 
-    settings = runner.Settings(
-        cache_dir=Path(options.cells),
-        data_dir=options.data_dir,
-        splits=options.splits,
-        presets=options.preset,
-        methods=options.methods,
-        datasets=options.datasets,
-        rows=options.rows,
-        columns=options.columns,
-        quick=options.quick,
-        validating=options.validating,
-        fresh=options.fresh,
-        report_only=options.report_only,
-        cells_per_process=CELLS_PER_PROCESS,
-    )
     if (folder / report.RESULTS_FILE).is_file():
         # The cells of a report that a clone brings are cells like any others.
-        cells.restore(report.read(folder), settings.cache_dir)
-    results = runner.run(declarations.experiment_of(name), settings)
+        cells.restore(report.read(folder), Path(options.cells))
+    results = runner.run(
+        declarations.experiment_of(name), options, cells_per_process=CELLS_PER_PROCESS
+    )
     if not any("scores" in entry for entry in results["entries"]):
         reason = results["entries"][0]["reason"] or "Run it without --report_only."
         raise InputError(name, "a cell with scores", "none", reason)
@@ -155,11 +91,3 @@ def _stay_on(core: int) -> None:
         known = ", ".join(map(str, sorted(os.sched_getaffinity(0))))
         raise InputError("core", f"one of {known}", core, "Choose another.") from error
     os.nice(NICENESS)
-
-
-def _folder(options: ReproduceOptions) -> Path:
-    if options.reports:
-        return Path(options.reports)
-    if options.quick:
-        return Path("runs/quick")
-    return Path("runs/validation" if options.validating else "runs/reports")

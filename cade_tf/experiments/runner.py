@@ -18,6 +18,7 @@ from cade_tf.experiments import cells
 from cade_tf.experiments.cells import CLASSIFICATION, LINKS, Cell
 from cade_tf.experiments.declarations import LINK_UNSEEN, Entry, Experiment
 from cade_tf.experiments.methods import method_of
+from cade_tf.experiments.options import ReproduceOptions
 from cade_tf.experiments.single_run import versions
 from cade_tf.progress import Progress
 
@@ -30,56 +31,9 @@ _UNTOLD = ("unseen_ratio", "hidden_ratio", "quick", "unavailable")
 """What results.json does not say of an entry: its column's title or its reason does."""
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Settings:
-    """How much of an experiment to run, and where.
-
-    What is not chosen is not computed, but shown where it was computed before.
-
-    Args:
-        cache_dir: Where cells are kept.
-        data_dir: Folder of the data sets.
-        splits: Splits of each entry; None for the experiment's own number.
-        presets: Blocks to run.
-        methods: Methods to run; empty for all.
-        datasets: Data sets to run; empty for all.
-        rows: Rows to run, by title; empty for all.
-        columns: Columns to run, by title; empty for all.
-        quick: One split, few steps, only the entries marked for it.
-        validating: Score validation data instead of test data, on splits of their own.
-        fresh: Compute cells again that are kept already.
-        report_only: Compute nothing, gather what is kept.
-        cells_per_process: Cells that a process of its own computes before another one takes its
-            place, so that what TensorFlow keeps of every model does not add up; 0 computes all of
-            them in this process.
-    """
-
-    cache_dir: Path
-    data_dir: str | None = None
-    splits: int | None = None
-    presets: tuple[str, ...] = presets.PRESETS
-    methods: tuple[str, ...] = ()
-    datasets: tuple[str, ...] = ()
-    rows: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-    quick: bool = False
-    validating: bool = False
-    fresh: bool = False
-    report_only: bool = False
-    cells_per_process: int = 0
-
-    def chosen(self, entry: Entry) -> bool:
-        """Whether an entry is to be computed."""
-        return (
-            (entry.preset is None or entry.preset in self.presets)
-            and (not self.methods or entry.method in self.methods)
-            and (not self.datasets or entry.dataset in self.datasets)
-            and (not self.rows or entry.row in self.rows)
-            and (not self.columns or entry.column in self.columns)
-        )
-
-
-def run(experiment: Experiment, settings: Settings) -> dict[str, Any]:
+def run(
+    experiment: Experiment, options: ReproduceOptions, *, cells_per_process: int = 0
+) -> dict[str, Any]:
     """Runs an experiment; cells computed before are read instead.
 
     Missing data or labels, and trainings that diverge, leave their entries without numbers and
@@ -87,7 +41,10 @@ def run(experiment: Experiment, settings: Settings) -> dict[str, Any]:
 
     Args:
         experiment: What to run.
-        settings: How.
+        options: How much of it.
+        cells_per_process: Cells that a process of its own computes before another one takes its
+            place, so that what TensorFlow keeps of every model does not add up; 0 computes all of
+            them in this process.
 
     Returns:
         What results.json holds: all entries, those that did not run with the reason.
@@ -95,10 +52,10 @@ def run(experiment: Experiment, settings: Settings) -> dict[str, Any]:
     Raises:
         InputError: The choice of methods, data sets, rows and columns leaves nothing.
     """
-    entries = [e for e in experiment.entries if e.quick or not settings.quick]
-    _check_choice(experiment, entries, settings)
-    count = settings.splits or (1 if settings.quick else experiment.splits)
-    first = VALIDATION_SEED if settings.validating else 0
+    entries = [e for e in experiment.entries if e.quick or not options.quick]
+    _check_choice(experiment, entries, options)
+    count = options.splits or (1 if options.quick else experiment.splits)
+    first = VALIDATION_SEED if options.validating else 0
     splits = range(first, first + count)
     reasons: dict[int, str] = {}
     found: dict[tuple[int, int], dict[str, Any]] = {}
@@ -109,18 +66,18 @@ def run(experiment: Experiment, settings: Settings) -> dict[str, Any]:
             reasons[index] = entry.unavailable
             continue
         try:
-            cell = cell_of(entry, split, settings)
+            cell = cell_of(entry, split, options)
         except InputError as error:
             reasons[index] = str(error)
             continue
-        chosen = settings.chosen(entry) and not settings.report_only
-        kept = cells.cached(cell, settings.cache_dir)
-        if kept is not None and not (settings.fresh and chosen):
+        chosen = options.chosen(entry) and not options.report_only
+        kept = cells.cached(cell, Path(options.cells))
+        if kept is not None and not (options.fresh and chosen):
             found[index, split] = kept
         elif chosen:
             waiting.append((index, cell))
     with (
-        _computing(settings.cells_per_process if waiting else 0) as compute,
+        _computing(cells_per_process if waiting else 0) as compute,
         Progress(experiment.name, len(waiting), "cells", plain_seconds=0.0) as progress,
     ):
         for index, cell in waiting:
@@ -131,7 +88,7 @@ def run(experiment: Experiment, settings: Settings) -> dict[str, Any]:
                 progress.advance(note=f"{place}: left out")
                 continue
             try:
-                result = compute(cell, settings.cache_dir, settings.data_dir)
+                result = compute(cell, Path(options.cells), options.data_dir)
             except (InputError, FloatingPointError) as error:
                 reasons[index] = str(error)
                 progress.advance(note=f"{place}: {error}")
@@ -142,8 +99,8 @@ def run(experiment: Experiment, settings: Settings) -> dict[str, Any]:
         "experiment": experiment.name,
         "title": experiment.title,
         "axis": experiment.axis,
-        "quick": settings.quick,
-        "validating": settings.validating,
+        "quick": options.quick,
+        "validating": options.validating,
         "splits": list(splits),
         "versions": versions(),
         "commit": cells.commit(),
@@ -159,12 +116,12 @@ def run(experiment: Experiment, settings: Settings) -> dict[str, Any]:
     }
 
 
-def _check_choice(experiment: Experiment, entries: list[Entry], settings: Settings) -> None:
-    for name in settings.methods:
+def _check_choice(experiment: Experiment, entries: list[Entry], options: ReproduceOptions) -> None:
+    for name in options.methods:
         method_of(name)
-    if any(settings.chosen(entry) for entry in entries):
+    if any(options.chosen(entry) for entry in entries):
         return
-    given = (*settings.methods, *settings.datasets, *settings.rows, *settings.columns)
+    given = (*options.methods, *options.datasets, *options.rows, *options.columns)
     methods, rows, columns = (
         ", ".join(dict.fromkeys(getattr(entry, name) for entry in entries))
         for name in ("method", "row", "column")
@@ -206,7 +163,7 @@ def _headline(result: dict[str, Any]) -> str:
     return f"{100 * result['scores'][probe][metric]:.1f} in {result['seconds']:.0f} s"
 
 
-def cell_of(entry: Entry, split: int, settings: Settings) -> Cell:
+def cell_of(entry: Entry, split: int, options: ReproduceOptions) -> Cell:
     """The cell of an entry on one split.
 
     Raises:
@@ -222,19 +179,19 @@ def cell_of(entry: Entry, split: int, settings: Settings) -> Cell:
         hidden_ratio=entry.hidden_ratio if links else None,
         split_seed=split,
         config=Config(**method.options),
-        validating=settings.validating,
+        validating=options.validating,
     )
     config = cell.config
     if entry.preset is not None:
         values = presets.options_of(
             entry.preset,
             method.model,
-            lambda: cells.training_graph(cell, settings.data_dir),
+            lambda: cells.training_graph(cell, options.data_dir),
             entry.changes,
         )
         config = Config(**values)
     config = config.replace(seed=split)
-    if settings.quick:
+    if options.quick:
         config = config.replace(
             steps=min(config.steps or QUICK_STEPS, QUICK_STEPS),
             epochs=0,

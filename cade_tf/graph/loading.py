@@ -1,9 +1,6 @@
 """The graph of a command: a known data set by name, or the user's own files."""
 
-from pathlib import Path
-
 from cade_tf.config import DataOptions
-from cade_tf.errors import InputError
 from cade_tf.graph import datasets, readers
 from cade_tf.graph.graph import Graph
 
@@ -23,28 +20,16 @@ def load(options: DataOptions, *, verify: bool = False) -> Graph:
     Raises:
         InputError: Anything is missing or wrong; the message names the file.
     """
-    if options.graph is None:
-        for name in ("format", "features", "labels"):
-            if getattr(options, name) is not None:
-                raise InputError(
-                    name,
-                    "--graph together with it",
-                    "none",
-                    f"--{name} belongs to a graph of your own.",
-                )
+    options.check_companions()
+    paths = options.graph_paths()
+    if not paths:
         return datasets.load_dataset(
             options.dataset or DEFAULT_DATASET, options.data_dir, verify=verify
         )
-    paths = options.graph_paths()
     if len(paths) > 1:
-        for name in ("format", "features", "labels"):
-            if getattr(options, name) is not None:
-                raise InputError(
-                    name, "none with several graphs", getattr(options, name), "Join them first."
-                )
         return readers.read_several(paths, verify=verify)
     return readers.read(
-        Path(options.graph),
+        paths[0],
         format=options.format,
         features=options.features,
         labels=options.labels,

@@ -296,7 +296,7 @@ def matrix_labels(matrix: Any, nodes: int) -> dict[str, Any]:
     if matrix.ndim == 1 or column:
         return class_indices(matrix.ravel())
     if matrix.ndim != 2 or not np.isin(matrix, (0, 1)).all():
-        raise InputError("labels", "classes or a 0/1 matrix", "others", "Recode them.")
+        raise InputError("labels", "classes, or a 0/1 column per class", "others", "Recode.")
     matrix = matrix.astype(np.int64)
     count = matrix.sum(axis=1)
     if (count > 1).any() or not len(matrix):

@@ -341,6 +341,19 @@ class DualEncoder(GraphModel):
         )  # fmt: skip
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> "DualEncoder":
+        """The model that `get_config` describes.
+
+        Raises:
+            InputError: An earlier version of cade_tf saved it.
+        """
+        if "feature_width" in config:
+            raise InputError(
+                "model", "one saved by this version of cade_tf", "one of 0.1", "Train it again."
+            )
+        return super().from_config(config)
+
 
 def _unbuilt() -> InputError:
     return InputError(

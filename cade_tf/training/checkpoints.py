@@ -109,7 +109,7 @@ class Checkpoints:
         raise InputError(
             str(self.folder),
             "a checkpoint that can be read",
-            f"{len(paths)} damaged ones",
+            f"{len(paths)} damaged ones, or of another version of cade_tf",
             "Start afresh, or restore the files.",
         )
 

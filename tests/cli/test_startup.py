@@ -67,7 +67,7 @@ def folder(tmp_path):
         (["train", "--graph=gone.csv"], "--graph: expected an existing file or folder"),
         (["train", "--graph=edges.csv", "--features=gone.npy"], "--features: expected an existing"),
         (["train", "--graph=edges.csv", "--labels=gone.csv"], "--labels: expected an existing"),
-        (["train", "--labels=edges.csv"], "--labels: expected one --graph together with it"),
+        (["train", "--labels=edges.csv"], "labels: expected one graph together with it"),
         (["train", "--graph=edges.csv,gone.csv"], "received gone.csv"),
         (["train", "--graph=edges.csv,plain", "--labels=edges.csv"], "--labels: expected one"),
         (["train", "--dataset=pubmed", "--data_dir=run"], "dataset: expected the files of pubmed"),

@@ -42,7 +42,6 @@ def test_the_best_flags_are_found_written_and_trainable(trials, tmp_path, capsys
     assert run(tmp_path, "--trials=15") == 0
     shown = capsys.readouterr().out
     best = max(config.k for config in trials)
-    assert best >= 15
     assert f"--k={best}" in shown
     assert "importance" in shown
     flagfile = tmp_path / "study" / "best.flags"

@@ -10,6 +10,7 @@ from cade_tf.cli import app
 from cade_tf.config import Config
 from cade_tf.errors import InputError
 from cade_tf.experiments import cells, data_table, declarations, paper, report, runner, summary
+from cade_tf.experiments.options import ReproduceOptions
 from cade_tf.experiments.report import paired_test
 from cade_tf.presets.paper import options as paper_options
 
@@ -18,7 +19,7 @@ BASELINES = ("raw_features", "smoothed_pca")
 
 def settings(tmp_path, **changes):
     values = {"methods": BASELINES, "splits": 2, "quick": True} | changes
-    return runner.Settings(cache_dir=tmp_path / "cells", **values)
+    return ReproduceOptions(cells=str(tmp_path / "cells"), **values)
 
 
 def entry_of(name, row, column, preset):
@@ -399,7 +400,8 @@ def test_cells_of_a_process_of_their_own_are_those_of_this_one(tmp_path):
     here = runner.run(experiment, settings(tmp_path / "here", methods=BASELINES[:1], splits=1))
     there = runner.run(
         experiment,
-        settings(tmp_path / "there", methods=BASELINES[:1], splits=1, cells_per_process=1),
+        settings(tmp_path / "there", methods=BASELINES[:1], splits=1),
+        cells_per_process=1,
     )
     scores = [
         [entry["scores"] for entry in results["entries"] if "scores" in entry]

@@ -167,7 +167,7 @@ def test_a_converted_data_set_is_preferred(tmp_path):
 
 
 def test_tables_need_a_graph_of_the_users_own():
-    with pytest.raises(InputError, match="--graph together with it"):
+    with pytest.raises(InputError, match="one graph together with it"):
         loading.load(DataOptions(features="x.npy"))
 
 

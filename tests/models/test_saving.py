@@ -178,3 +178,13 @@ def test_known_rows_are_found_by_id(ids, known, rows):
     dtype = None if ids else np.int64
     got = known_rows(np.array(ids, dtype), np.array(known, None if known else np.int64))
     assert got.tolist() == rows
+
+
+def test_models_of_the_first_version_are_refused_with_a_sentence(tmp_path):
+    config = cade_tf.CadeMS(dim=8).get_config() | {"feature_width": 32, "num_known": 1258}
+    with pytest.raises(InputError, match=r"this version of cade_tf, received one of 0\.1"):
+        cade_tf.CadeMS.from_config(config)
+    (tmp_path / "encoder").mkdir()
+    (tmp_path / "encoder" / "encoder.npz").touch()
+    with pytest.raises(InputError, match=r"this version, received one of cade_tf 0\.1"):
+        load_run_model(tmp_path)

@@ -9,6 +9,7 @@ from cade_tf.cli import flags
 from cade_tf.config import Config
 from cade_tf.errors import InputError
 from cade_tf.experiments import cells, declarations, runner
+from cade_tf.experiments.options import ReproduceOptions
 from cade_tf.presets.recommended import decided
 from cade_tf.training.trainer import train
 from tests.presets.kinds import generated
@@ -100,7 +101,7 @@ def test_a_cell_of_the_recommended_block_reads_its_own_training_graph(tmp_path):
         row="digits", column="a", dataset="digits", task=cells.CLASSIFICATION,
         method="graphsage", preset="recommended",
     )  # fmt: skip
-    cell = runner.cell_of(entry, 100, runner.Settings(cache_dir=tmp_path))
+    cell = runner.cell_of(entry, 100, ReproduceOptions(cells=str(tmp_path)))
     graph = cells.training_graph(cell)
     assert graph.num_nodes == 1258
     assert cell.config.initialization == "smoothing"

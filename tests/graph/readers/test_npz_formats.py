@@ -120,7 +120,7 @@ def test_arrays_that_are_not_needed_are_not_opened(tmp_path):
         ({"attr_shape": [3, 2, 1]}, r"attr_\*: expected two sizes as its shape"),
         ({"attr_data": np.array([1, np.nan, 1, 1])}, "1 NaN"),
         ({"labels": [1, 2]}, r"labels: expected \[3\]"),
-        ({"labels": np.full((3, 2), 4)}, "classes or a 0/1 matrix"),
+        ({"labels": np.full((3, 2), 4)}, "a 0/1 column per class"),
         ({"node_names": np.array(["a", "a", "b"])}, "a more than once"),
     ],
 )
