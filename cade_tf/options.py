@@ -23,7 +23,18 @@ LONGEST_REPR = 190
 
 @dataclasses.dataclass(frozen=True)
 class OptionSpec:
-    """What a field of an `Options` class promises beyond its type."""
+    """What a field of an `Options` class promises beyond its type.
+
+    Args:
+        help: One or two sentences for `--help`.
+        minimum: Smallest legal value, included.
+        maximum: Largest legal value, included.
+        choices: Legal strings; for a list field, legal elements.
+        positive: Whether the value must be greater than zero.
+        instead_of: Name of another field, which this one replaces: of the two only one may differ
+            from its default.
+        in_commands: Value on the command line when nothing is said, where it is not the default.
+    """
 
     help: str
     minimum: float | None = None
@@ -34,43 +45,9 @@ class OptionSpec:
     in_commands: Any = None
 
 
-def option(
-    default: Any,
-    help: str,
-    *,
-    minimum: float | None = None,
-    maximum: float | None = None,
-    choices: Sequence[str] | None = None,
-    positive: bool = False,
-    instead_of: str | None = None,
-    in_commands: Any = None,
-) -> Any:
-    """Declares a field of an `Options` class.
-
-    Args:
-        default: Value when nothing is said.
-        help: One or two sentences for `--help`.
-        minimum: Smallest legal value, included.
-        maximum: Largest legal value, included.
-        choices: Legal strings; for a list field, legal elements.
-        positive: Whether the value must be greater than zero.
-        instead_of: Name of another field, which this one replaces: of the two only one may differ
-            from its default.
-        in_commands: Value on the command line when nothing is said, where it is not the default.
-
-    Returns:
-        A dataclass field.
-    """
-    spec = OptionSpec(
-        help,
-        minimum,
-        maximum,
-        tuple(choices) if choices else None,
-        positive,
-        instead_of,
-        in_commands,
-    )
-    return dataclasses.field(default=default, metadata={"option": spec})
+def option(default: Any, help: str, **promises: Any) -> Any:
+    """Declares a field of an `Options` class, by the fields of `OptionSpec`."""
+    return dataclasses.field(default=default, metadata={"option": OptionSpec(help, **promises)})
 
 
 @functools.cache

@@ -1,9 +1,39 @@
+import ast
+import typing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from cade_tf.config import Config, read_config
+import cade_tf
+from cade_tf.config import Config, DataOptions, SplitOptions, read_config
 from cade_tf.errors import InputError
+
+PACKAGE = Path(cade_tf.__file__).parent
+# What `train` runs; `Config.from_given` reads the preset, before there is a Config.
+TRAINING = ("training", "models", "sampling", "presets", "inference")
+OF_COMMANDS = {*DataOptions.field_names(), *SplitOptions.field_names()}
+
+
+def read_by_training():
+    """Names of options that are read as `config.NAME` or `options.NAME`."""
+    files = [file for name in TRAINING for file in (PACKAGE / name).rglob("*.py")]
+    for file in [*files, PACKAGE / "graph/features.py"]:
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Attribute):
+                owner = getattr(node.value, "id", getattr(node.value, "attr", ""))
+                if owner.lstrip("_") in ("config", "options"):
+                    yield node.attr
+
+
+def another(name):
+    """A legal value of an option that is not its default."""
+    (kind, _), spec, default = Config.kind(name), Config.spec(name), Config.default(name)
+    if typing.get_origin(kind) is tuple:
+        return spec.choices[:1] if spec.choices else (1,)
+    if spec.choices:
+        return next(choice for choice in spec.choices if choice != default)
+    return {bool: not default, str: "other"}.get(kind, (default or 0) + 1)
 
 
 def test_the_defaults_are_legal():
@@ -79,3 +109,18 @@ def test_the_options_of_a_run_are_read_from_its_folder(tmp_path):
     assert read_config(tmp_path) == Config(dim=8)
     with pytest.raises(InputError, match=r"a run directory with config\.json"):
         read_config(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("name", sorted(set(Config.field_names()) - {"preset"}))
+def test_training_reads_an_option_or_refuses_it(name):
+    if name in set(read_by_training()) - OF_COMMANDS:
+        return
+    graph = cade_tf.Graph.from_edges([[0, 1]], features=np.eye(2))
+    with pytest.raises(InputError, match=f"^{name}: expected .* for commands"):
+        cade_tf.train(graph, Config(**{name: another(name)}))
+
+
+def test_validations_without_anything_that_validates_are_refused():
+    graph = cade_tf.Graph.from_edges([[0, 1]], features=np.eye(2))
+    with pytest.raises(InputError, match="validate_every"):
+        cade_tf.train(graph, Config(validate_every=5))

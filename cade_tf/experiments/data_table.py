@@ -8,7 +8,6 @@ from cade_tf.experiments.cells import load_graph
 from cade_tf.experiments.declarations import labelled_title
 from cade_tf.experiments.report import REPORT_FILE, markdown_table, notes_of, write_page
 
-NAME = "data"
 _COLUMNS = ("nodes", "edges", "classes", "features", "average degree")
 
 

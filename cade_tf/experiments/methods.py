@@ -2,13 +2,11 @@
 
 import dataclasses
 import time
-import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from cade_tf.baselines import components, degree, graph2gauss, raw_features, smoothed_pca
 from cade_tf.config import (
@@ -125,13 +123,11 @@ def _graph2gauss(graph: Graph, seen: np.ndarray, config: Config, run_dir: Path) 
 
 def _engine(**changes: Any) -> Embed:
     def embed(graph: Graph, seen: np.ndarray, config: Config, run_dir: Path) -> Embedded:
-        training = graph.subgraph(seen)
         trained = train_graph(
-            training,
+            graph.subgraph(seen),
             config.replace(**changes, **_RUN),
             run_dir=run_dir,
             progress=False,
-            transform=_TRANSFORMS.fit(training, config),
         )
         details = {
             "metrics": trained.metrics,
@@ -156,30 +152,6 @@ def _engine(**changes: Any) -> Embed:
         return Embedded(embeddings, trained.seconds, details, score_pairs, flatness)
 
     return embed
-
-
-class _Transforms:
-    """Remembers the last scaling of features: the methods of a split share it."""
-
-    def __init__(self) -> None:
-        self._last: tuple[Any, FeatureTransform] | None = None
-
-    def fit(self, graph: Graph, config: Config) -> FeatureTransform:
-        features = node_features(graph)
-        values = features.data if sp.issparse(features) else features
-        # The features of other nodes, or of the same ones in other data, have another checksum.
-        key = (
-            features.shape,
-            zlib.crc32(np.ascontiguousarray(values).tobytes()),
-            zlib.crc32(np.asarray(graph.ids).astype(str).tobytes()),
-            *(getattr(config, name) for name in (*_FEATURES, "seed")),
-        )
-        if self._last is None or self._last[0] != key:
-            self._last = (key, FeatureTransform.fit(features, config, config.seed))
-        return self._last[1]
-
-
-_TRANSFORMS = _Transforms()
 
 
 _PCA = (*_FEATURES, "dim", "seed")

@@ -50,10 +50,10 @@ def write_page(path: Path, parts: Iterable[str]) -> Path:
     return path
 
 
-def notes_of(folder: Path, title: str = "## Discussion") -> list[str]:
-    """The discussion that a notes.md holds, under a title; nothing where there is none."""
+def notes_of(folder: Path) -> list[str]:
+    """The discussion that a notes.md holds, after a heading; nothing where there is none."""
     notes = folder / NOTES_FILE
-    return [title, notes.read_text().strip()] if notes.is_file() else []
+    return ["## Discussion", notes.read_text().strip()] if notes.is_file() else []
 
 
 def write(results: dict[str, Any], folder: Path) -> Path:

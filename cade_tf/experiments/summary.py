@@ -10,7 +10,6 @@ from cade_tf.experiments import report
 from cade_tf.experiments.cells import CLASSIFICATION
 from cade_tf.experiments.declarations import EXPERIMENTS, main_metrics
 
-NAME = "summary"
 FILE = "README.md"
 FLAT_TIME = 1.1
 """A time that grows by less than this factor counts as independent."""

@@ -50,11 +50,6 @@ class LinkSplit:
             value.flags.writeable = False
             object.__setattr__(self, field.name, value)
 
-    @property
-    def input_edges(self) -> np.ndarray:
-        """All edges but the test edges."""
-        return np.concatenate([self.train_edges, self.validation_edges])
-
     def input_graph(self, graph: Graph, *, validating: bool = False) -> Graph:
         """The graph that embeddings are learned and made from.
 
@@ -62,18 +57,8 @@ class LinkSplit:
             graph: The whole graph.
             validating: Whether the validation edges are hidden too.
         """
-        return graph.with_edges(self.train_edges if validating else self.input_edges)
-
-    def training_pairs(self, *, validating: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Edges and as many non-edges to train a link predictor on.
-
-        Args:
-            validating: Whether the validation pairs are kept out.
-        """
-        if validating:
-            return self.train_edges, self.train_non_edges
-        non_edges = np.concatenate([self.train_non_edges, self.validation_non_edges])
-        return self.input_edges, non_edges
+        edges = [self.train_edges] if validating else [self.train_edges, self.validation_edges]
+        return graph.with_edges(np.concatenate(edges))
 
     def save(self, path: str | Path) -> None:
         """Writes the split as an npz."""

@@ -205,9 +205,7 @@ def positions_of(graph: Graph, ids: Sequence[object] | np.ndarray) -> np.ndarray
     return positions
 
 
-def _name_difference(
-    trained: tuple[str, ...] | None, given: tuple[str, ...] | None, shown: int = 5
-) -> str:
+def _name_difference(trained: tuple[str, ...] | None, given: tuple[str, ...] | None) -> str:
     """What distinguishes two lists of names, as a sentence; empty where nothing does."""
     if trained is None or given is None or trained == given:
         return ""
@@ -218,8 +216,8 @@ def _name_difference(
     ):
         listed = [name for name in names if name not in others]
         if listed:
-            more = f" and {len(listed) - shown:,} more" if len(listed) > shown else ""
-            parts.append(f"{title}: {', '.join(listed[:shown])}{more}.")
+            more = f" and {len(listed) - 5:,} more" if len(listed) > 5 else ""
+            parts.append(f"{title}: {', '.join(listed[:5])}{more}.")
     if not parts:
         column = next(
             i for i, pair in enumerate(zip(trained, given, strict=True)) if len({*pair}) > 1

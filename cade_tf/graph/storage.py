@@ -44,7 +44,7 @@ def save(graph: Graph, path: str | Path) -> None:
     arrays.write_arrays(path, {name: np.asarray(value) for name, value in members.items()})
 
 
-def load(path: str | Path, *, memory_map: bool = True, verify: bool = False) -> Graph:
+def load(path: str | Path, *, verify: bool = False) -> Graph:
     """Reads a graph that `save` wrote.
 
     Large arrays are mapped, not read, and what `save` guarantees is not proved again, so that a
@@ -52,7 +52,6 @@ def load(path: str | Path, *, memory_map: bool = True, verify: bool = False) -> 
 
     Args:
         path: The file.
-        memory_map: Whether large arrays stay on disk until they are touched.
         verify: Whether everything is validated as for a new graph (`cade data check`).
 
     Returns:
@@ -62,7 +61,7 @@ def load(path: str | Path, *, memory_map: bool = True, verify: bool = False) -> 
         InputError: The file is no graph, of another version, or damaged.
     """
     # Only what is read, not what is mapped, has its checksum compared.
-    members = arrays.read_arrays(path, memory_map=memory_map and not verify)
+    members = arrays.read_arrays(path, memory_map=not verify)
     written = str(members.get("format", "nothing"))
     if written != FORMAT:
         raise InputError(

@@ -188,6 +188,10 @@ def train(
             "Put them into the Config.",
         )
     _refuse_unused(config)
+    if config.validate_every and validate is None and config.stop_on != PAIRS:
+        raise InputError(
+            "validate_every", "0 without validate", config.validate_every, "Pass both."
+        )
     return train_graph(
         graph,
         config,

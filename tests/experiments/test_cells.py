@@ -10,7 +10,6 @@ from cade_tf.evaluation.design import as_dense
 from cade_tf.experiments import cells
 from cade_tf.experiments.cells import CLASSIFICATION, LINKS, Cell
 from cade_tf.experiments.methods import METHODS, Embedded
-from cade_tf.graph.features import FeatureTransform
 from cade_tf.graph.splits import split_nodes
 
 
@@ -136,17 +135,6 @@ def test_every_method_embeds_all_nodes_of_a_graph_it_saw_a_part_of(method, tmp_p
     }
     assert distinct == expected.get(method, distinct)
     assert distinct > 150 or method in expected
-
-
-def test_methods_of_a_split_share_the_scaling_and_those_of_another_do_not(monkeypatch, tmp_path):
-    fitted = []
-    fit = FeatureTransform.fit
-    monkeypatch.setattr(FeatureTransform, "fit", lambda *given: fitted.append(given) or fit(*given))
-    graph = cells.load_graph("digits", None).subgraph(np.arange(200))
-    config = Config(dim=8, k=2, fanouts=(3, 2), steps=0, embed_walks=1)
-    for seen, method in ((150, "graphsage"), (150, "cade_gb"), (140, "graphsage")):
-        METHODS[method].embed(graph, np.arange(seen), config, tmp_path / f"{method}-{seen}")
-    assert [len(given[0]) for given in fitted] == [150, 140]
 
 
 def test_link_cells_score_pairs_by_their_own_dual_representations(tmp_path):

@@ -63,17 +63,6 @@ def test_a_tenth_of_what_is_left_is_for_validation():
     assert len(split.validation_edges) == round(0.1 * left)
 
 
-def test_training_pairs_take_the_validation_pairs_in_at_the_end():
-    split = hidden_edges(random_graph(100, 600, 0), 0.3, 0.2, 0)
-    edges, non_edges = split.training_pairs()
-    assert keys(edges) == keys(split.input_edges)
-    assert len(non_edges) == len(edges)
-    assert not keys(non_edges) & keys(split.test_non_edges)
-    edges, non_edges = split.training_pairs(validating=True)
-    assert keys(edges) == keys(split.train_edges)
-    assert keys(non_edges) == keys(split.train_non_edges)
-
-
 def test_a_seed_repeats_and_another_differs():
     graph = random_graph(100, 600, 0)
     first, again, other = (hidden_edges(graph, 0.3, 0.2, s) for s in (1, 1, 2))
