@@ -33,7 +33,7 @@ def another(name):
         return spec.choices[:1] if spec.choices else (1,)
     if spec.choices:
         return next(choice for choice in spec.choices if choice != default)
-    return {bool: not default, str: "other"}.get(kind, (default or 0) + 1)
+    return {bool: not default, str: "other"}.get(kind, spec.maximum or (default or 0) + 1)
 
 
 def test_the_defaults_are_legal():

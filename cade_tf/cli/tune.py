@@ -45,12 +45,14 @@ def run(options: TuneOptions, words: list[str]) -> int:
         raise InputError("search", "the path of a search space", "none", "Give --search.")
     for package in ("optuna", "matplotlib"):
         checks.extra(package, "cade tune")
+    from cade_tf.experiments.search_space import SearchSpace
+
+    space = SearchSpace.read(options.search)
+    checks.data(_data(space.fixed))
     folder = checks.writable_folder("study", options.study)
     logs.configure(options.verbosity)
     from cade_tf.experiments import tuning
 
-    space = tuning.SearchSpace.read(options.search)
-    checks.data(_data(space.fixed))
     tuned = tuning.tune(
         space,
         folder,

@@ -69,7 +69,7 @@ def folder(tmp_path):
         (["train", "--graph=edges.csv", "--labels=gone.csv"], "--labels: expected an existing"),
         (["train", "--labels=edges.csv"], "labels: expected one graph together with it"),
         (["train", "--graph=edges.csv,gone.csv"], "received gone.csv"),
-        (["train", "--graph=edges.csv,plain", "--labels=edges.csv"], "--labels: expected one"),
+        (["train", "--graph=edges.csv,plain", "--labels=edges.csv"], "labels: expected one"),
         (["train", "--dataset=pubmed", "--data_dir=run"], "dataset: expected the files of pubmed"),
         (["train", "--dataset=nothing"], "dataset: expected one of digits"),
         (["train", "--run_dir=plain/run"], "--run_dir: expected a folder to write to"),

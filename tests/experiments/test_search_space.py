@@ -2,7 +2,7 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from cade_tf.errors import InputError
-from cade_tf.experiments.tuning import SearchSpace
+from cade_tf.experiments.search_space import SearchSpace
 
 
 def test_ranges_choices_and_fixed_flags_are_told_apart():
