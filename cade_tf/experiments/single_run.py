@@ -78,7 +78,7 @@ def _run(
     progress: bool,
     compared: bool,
 ) -> dict:
-    graph = loading.load(config)
+    graph = loading.load(config, progress=progress)
     split = splits.node_split(graph, config)
     scored = scored_split(graph.labels, split)
     _log.info("%s", how_scored(graph, split, scored, config))

@@ -83,7 +83,7 @@ def tune(
         raise InputError(
             "validate_every", "above 0", "0", "Add --validate_every=N to the search file."
         )
-    graph = loading.load(config)
+    graph = loading.load(config, progress=progress)
     split = splits.node_split(graph, config)
     folder.mkdir(parents=True, exist_ok=True)
     optuna.logging.set_verbosity(optuna.logging.WARNING)

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from cade_tf.errors import InputError
 from cade_tf.graph import readers
@@ -66,11 +67,12 @@ class DataSet:
 def _read_table() -> dict[str, DataSet]:
     """The data sets of datasets.json; two of them are made in a way of their own."""
     makers: dict[str, Callable[..., Graph]] = {"digits": digits, "subppi": sub_ppi}
-    table = json.loads(Path(__file__).with_suffix(".json").read_bytes())
+    table: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_bytes())
     for name, fields in table.items():
         remote = [RemoteFile(**file) for file in fields.pop("remote", ())]
-        make = {"make": makers[name]} if name in makers else {}
-        table[name] = DataSet(remote=tuple(remote), **make, **fields)
+        table[name] = DataSet(remote=tuple(remote), **fields)
+    for name, make in makers.items():
+        table[name] = dataclasses.replace(table[name], make=make)
     return table
 
 
@@ -85,7 +87,7 @@ def known(name: str) -> DataSet:
     """
     if name not in DATASETS:
         near = difflib.get_close_matches(name, DATASETS, n=1)
-        hint = f"Did you mean {near[0]}?" if near else "Your own files go to --graph."
+        hint = f"Did you mean {near[0]}?" if near else "Your own files are given as graph."
         raise InputError("dataset", "one of " + ", ".join(DATASETS), repr(name), hint)
     return DATASETS[name]
 
@@ -140,7 +142,7 @@ def load_dataset(name: str, data_dir: str | Path | None = None, *, verify: bool 
         raise InputError(
             "dataset",
             f"the files of {name} in {(folder or Path('DATA_DIR')) / data_set.folder}",
-            "none" if folder else f"neither --data_dir nor {DATA_DIR_VARIABLE}",
+            "none" if folder else f"neither data_dir nor {DATA_DIR_VARIABLE}",
             f"Run cade data download --dataset={name}, or see {data_set.source}.",
         )
     if path.is_dir():
@@ -159,5 +161,5 @@ def _check_complete(name: str, path: Path) -> None:
                 "dataset",
                 f"all files of {name}",
                 f"no {path / remote.place / remote.name}",
-                f"Run cade data download --dataset={name}, or read a part of it by --graph.",
+                f"Run cade data download --dataset={name}, or read a part of it as graph.",
             )

@@ -25,7 +25,7 @@ def trials(monkeypatch):
     def make_validate(graph, split, config):
         return lambda encoder, step: {"probe": encoder.k / 20 * step / 30, "mrr": 0.5}
 
-    monkeypatch.setattr(loading, "load", lambda options: small_graph())
+    monkeypatch.setattr(loading, "load", lambda options, progress: small_graph())
     monkeypatch.setattr(tuning, "train_graph", train)
     monkeypatch.setattr(tuning, "make_validate", make_validate)
     return made

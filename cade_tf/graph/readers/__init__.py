@@ -18,6 +18,7 @@ from cade_tf.graph.readers import (
     musae,
     planetoid,
 )
+from cade_tf.progress import Shown
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,11 +29,13 @@ class Format:
         title: What it is, in one line.
         recognises: Whether a path looks like it; looks at content, not at suffixes alone.
         read: Reads a path.
+        shows_progress: Whether `read` takes `progress`.
     """
 
     title: str
     recognises: Callable[[Path], bool]
     read: Callable[..., Graph]
+    shows_progress: bool = False
 
 
 def _is_own(path: Path) -> bool:
@@ -63,7 +66,9 @@ FORMATS: dict[str, Format] = {
         gnn_benchmark.read,
     ),
     "matlab": Format("MATLAB .mat", matlab.recognises, matlab.read),
-    "graphsage": Format("GraphSAGE PREFIX-G.json", graphsage.recognises, graphsage.read),
+    "graphsage": Format(
+        "GraphSAGE PREFIX-G.json", graphsage.recognises, graphsage.read, shows_progress=True
+    ),
     "musae": Format(
         "MUSAE folder of edges.csv, features.json, target.csv, or a folder of such",
         musae.recognises,
@@ -73,6 +78,7 @@ FORMATS: dict[str, Format] = {
         "edge list: csv, tsv, white space, gzip, npy, Parquet",
         edge_list.recognises,
         edge_list.read,
+        shows_progress=True,
     ),
 }
 """All formats, the most particular first: the first that recognises a path reads it."""
@@ -131,6 +137,7 @@ def read(
     features: str | Path | None = None,
     labels: str | Path | None = None,
     verify: bool = False,
+    progress: Shown = True,
 ) -> Graph:
     """Reads a graph from any format that cade_tf knows.
 
@@ -140,6 +147,7 @@ def read(
         features: Node features that belong to an edge list.
         labels: Node labels that belong to an edge list.
         verify: Whether a file of our own is proved again; other files always are.
+        progress: Whether to show how far a large file has been read.
 
     Returns:
         The graph.
@@ -156,7 +164,7 @@ def read(
     if given and chosen != "edge_list":
         raise InputError(
             next(iter(given)),
-            "an edge list as --graph",
+            "an edge list as graph",
             f"{path} of format {chosen}",
             "Other formats bring their own.",
         )
@@ -167,7 +175,8 @@ def read(
     try:
         if chosen == _OWN:
             return storage.load(path, verify=verify)
-        return FORMATS[chosen].read(path, **given)
+        shown = {"progress": progress} if FORMATS[chosen].shows_progress else {}
+        return FORMATS[chosen].read(path, **given, **shown)
     except FileNotFoundError as error:
         raise InputError(
             "graph", "an existing file", error.filename, "Check the path; is a companion missing?"
@@ -182,13 +191,16 @@ def read(
         ) from error
 
 
-def read_several(paths: Sequence[str | Path], *, verify: bool = False) -> Graph:
+def read_several(
+    paths: Sequence[str | Path], *, verify: bool = False, progress: Shown = True
+) -> Graph:
     """Reads graphs and joins them; see `cade_tf.graph.joining.join_graphs`.
 
     Args:
         paths: Files or folders, each of any format. A graph is called as its file or folder, or,
             where two would have one name, also as the folder it is in.
         verify: Whether files of our own are proved again.
+        progress: As for `read`.
 
     Returns:
         The graph of all, ids as `NAME/ID`.
@@ -203,7 +215,7 @@ def read_several(paths: Sequence[str | Path], *, verify: bool = False) -> Graph:
             f"{place.resolve().parent.name}/{name}"
             for place, name in zip(places, names, strict=True)
         ]
-    return join_graphs([read(place, verify=verify) for place in places], names)
+    return join_graphs([read(place, verify=verify, progress=progress) for place in places], names)
 
 
 def _no_permission(path: Path) -> InputError:

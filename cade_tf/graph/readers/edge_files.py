@@ -19,7 +19,7 @@ from cade_tf.graph.npy import MAGIC as NPY
 from cade_tf.graph.npy import open_npy
 from cade_tf.graph.readers import parquet
 from cade_tf.graph.readers.text import delimiter_of, fields_of, is_number, open_text
-from cade_tf.progress import Progress
+from cade_tf.progress import Shown, make_bar
 
 _COMMENTS = ("#", "%")
 _FEW_LINES = 3
@@ -43,8 +43,12 @@ class Edges:
     notes: tuple[str, ...] = ()
 
 
-def read_edges(path: Path) -> Edges:
+def read_edges(path: Path, progress: Shown) -> Edges:
     """Reads a list of edges.
+
+    Args:
+        path: The file.
+        progress: Whether to show how far a text has been read.
 
     Raises:
         InputError: The file, or a line of it, is no list of edges.
@@ -55,7 +59,7 @@ def read_edges(path: Path) -> Edges:
         return _array_edges(path)
     if start.startswith(parquet.MAGIC):
         return _parquet_edges(path)
-    return _text_edges(path)
+    return _text_edges(path, progress)
 
 
 # --- npy -----------------------------------------------------------------------------------------
@@ -161,14 +165,14 @@ class _Layout:
         return self.columns.source == 0 and self.width > 2 and not self.columns.named
 
 
-def _text_edges(path: Path) -> Edges:
+def _text_edges(path: Path, progress: Shown) -> Edges:
     layout = _layout(path)
     try:
-        edges = _integer_edges(path, layout)
+        edges = _integer_edges(path, layout, progress)
     except ValueError as error:
         if isinstance(error, InputError):
             raise
-        edges = _named_edges(path, layout)
+        edges = _named_edges(path, layout, progress)
     _check_no_index(path, layout, edges)
     notes = layout.columns.note(path.name) + _doubtful_header(path, layout, edges)
     return dataclasses.replace(edges, notes=notes)
@@ -216,10 +220,10 @@ def _layout(path: Path) -> _Layout:
 
 
 @contextlib.contextmanager
-def _watched(path: Path) -> Iterator[TextIO]:
+def _watched(path: Path, progress: Shown) -> Iterator[TextIO]:
     with (
-        Progress(f"reading {path.name}", path.stat().st_size, "bytes") as progress,
-        open_text(path, progress.advance) as text,
+        make_bar(progress, f"reading {path.name}", path.stat().st_size, "bytes") as bar,
+        open_text(path, bar.advance) as text,
     ):
         yield text
 
@@ -237,14 +241,14 @@ def _is_header(first: list[str], second: list[str] | None) -> bool:
     return any(not is_number(a) and is_number(b) for a, b in zip(first, second, strict=False))
 
 
-def _integer_edges(path: Path, layout: _Layout) -> Edges:
+def _integer_edges(path: Path, layout: _Layout, progress: Shown) -> Edges:
     """Reads integer ids in C; a ValueError means that not all are, or that a line is odd."""
     kinds: list[tuple[str, Any]] = [(f"other{i}", "U1") for i in range(layout.width)]
     kinds[layout.columns.source] = ("source", np.int64)
     kinds[layout.columns.target] = ("target", np.int64)
     if layout.columns.weight is not None:
         kinds[layout.columns.weight] = ("weight", np.float64)
-    with _watched(path) as text:
+    with _watched(path, progress) as text:
         if layout.header:
             next(line for line in text if _is_data(line))
         table = np.loadtxt(
@@ -276,12 +280,12 @@ def _check_no_index(path: Path, layout: _Layout, edges: Edges) -> None:
         )
 
 
-def _named_edges(path: Path, layout: _Layout) -> Edges:
+def _named_edges(path: Path, layout: _Layout, progress: Shown) -> Edges:
     position: dict[str, int] = {}
     codes, weights = array.array("q"), array.array("d")
     source, target, weight = layout.columns.source, layout.columns.target, layout.columns.weight
     header = layout.header
-    with _watched(path) as text:
+    with _watched(path, progress) as text:
         for number, row in _rows(text, layout.mark, path):
             if header:
                 header = False

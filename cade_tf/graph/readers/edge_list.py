@@ -16,6 +16,7 @@ from cade_tf.graph.readers.edge_files import Edges, read_edges
 from cade_tf.graph.readers.text import GZIP
 from cade_tf.graph.readers.text_tables import TextTable, read_features, read_labels
 from cade_tf.graph.validation import checked_features, checked_labels, checked_weights
+from cade_tf.progress import Shown
 
 
 def recognises(path: Path) -> bool:
@@ -27,7 +28,12 @@ def recognises(path: Path) -> bool:
     return start.startswith((GZIP, NPY, parquet.MAGIC)) or b"\0" not in start
 
 
-def read(path: Path, features: Path | None = None, labels: Path | None = None) -> Graph:
+def read(
+    path: Path,
+    features: Path | None = None,
+    labels: Path | None = None,
+    progress: Shown = True,
+) -> Graph:
     """Reads a list of edges.
 
     A line of text holds two ids and perhaps a weight, separated by commas, semicolons, tabs or
@@ -40,11 +46,12 @@ def read(path: Path, features: Path | None = None, labels: Path | None = None) -
         path: The list of edges.
         features: npy, npz, csv or Parquet; see `cade_tf.graph.readers.text_tables`.
         labels: csv, npy or Parquet.
+        progress: Whether to show how far the list of edges has been read.
 
     Raises:
         InputError: A line, an id or a file does not fit; the message names it.
     """
-    edges = read_edges(path)
+    edges = read_edges(path, progress)
     feature_table = label_table = None
     if features is not None:
         with problems.part():

@@ -14,7 +14,7 @@ from cade_tf.graph.naming import class_indices, ids_of
 from cade_tf.graph.npy import rows_of_npy
 from cade_tf.graph.readers.node_link import read_node_link
 from cade_tf.graph.readers.text import read_json_object
-from cade_tf.progress import Progress
+from cade_tf.progress import Shown, make_bar
 
 _SUFFIX = "-G.json"
 
@@ -53,7 +53,7 @@ def _name(graph_file: Path) -> str:
     return graph_file.name.removesuffix(_SUFFIX).removesuffix(".json")
 
 
-def read(path: Path) -> Graph:
+def read(path: Path, progress: Shown = True) -> Graph:
     """Reads the graph; features, id map and classes may be absent.
 
     Nodes keep the order of G.json. `val` and `test` flags become the split; a node without them
@@ -62,14 +62,16 @@ def read(path: Path) -> Graph:
 
     Args:
         path: The folder, `PREFIX-G.json`, or PREFIX.
+        progress: Whether to show how far the links have been read.
 
     Raises:
         InputError: A file is damaged or does not fit the others.
     """
     graph_file, *companions = _files(path)
     present = {file.name.rsplit("-", 1)[1]: file for file in companions}
-    with Progress(f"reading {graph_file.name}", graph_file.stat().st_size, "bytes") as progress:
-        document, links = read_node_link(graph_file, progress.advance)
+    size = graph_file.stat().st_size
+    with make_bar(progress, f"reading {graph_file.name}", size, "bytes") as bar:
+        document, links = read_node_link(graph_file, bar.advance)
     ids, split = _nodes(document, graph_file)
     fields: dict[str, Any] = {"node_ids": ids_of(ids), "split": split, "name": _name(graph_file)}
     if "class_map.json" in present:

@@ -94,7 +94,7 @@ def _graph(found: _Files, lists: dict[str, list[int]], width: int) -> Graph:
     fields: dict[str, Any] = {"features": sp.csr_array((ones, indices, indptr), (len(ids), width))}
     with problems.part(), problems.within(found.target):
         fields |= _classes(found.target, ids)
-    edges = read_edges(found.edges)
+    edges = read_edges(found.edges, progress=False)
     known = f"the {len(ids):,} nodes of {found.features.name}"
     place = positions(ids_of(_whole(edges.names)), ids, str(found.edges), known)
     with problems.within(found.edges):
