@@ -30,7 +30,7 @@ EVERYTHING = {"images": 0, "tensors": 0, "histograms": 0, "scalars": 0}
 def run_dir(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loading, "load", lambda options: small_graph())
+        patch.setattr(loading, "load", lambda options, **_: small_graph())
         config = small_config(
             model="cade_ma", k=3, steps=20, summary_every=10, detail_every=20, validate_every=20
         )
