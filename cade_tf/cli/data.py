@@ -62,8 +62,8 @@ def _list(options: DataCommandOptions) -> int:
         print(f"  {'':<{width}}  {'':<8}  {data_set.source}")
     print("\nFormats (--graph=PATH, recognised by content or --format=NAME)\n")
     width = max(map(len, readers.FORMATS))
-    for name, known in readers.FORMATS.items():
-        print(f"  {name:<{width}}  {known.title}")
+    for name, title in readers.FORMATS.items():
+        print(f"  {name:<{width}}  {title}")
     return 0
 
 

@@ -1,87 +1,71 @@
-"""Readers of graph files: one module a format, one registry, recognition by content."""
+"""Readers of graph files: one module per format, told apart by content, loaded when needed."""
 
-import dataclasses
+import importlib
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from cade_tf.errors import InputError
-from cade_tf.graph import arrays, shards, storage
+from cade_tf.graph import arrays, npy, storage
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.joining import join_graphs
-from cade_tf.graph.readers import (
-    dgl_reddit,
-    edge_list,
-    gnn_benchmark,
-    graphsage,
-    matlab,
-    musae,
-    planetoid,
-)
+from cade_tf.graph.readers import parquet, text
 from cade_tf.progress import Shown
 
-
-@dataclasses.dataclass(frozen=True)
-class Format:
-    """A format that cade_tf reads.
-
-    Args:
-        title: What it is, in one line.
-        recognises: Whether a path looks like it; looks at content, not at suffixes alone.
-        read: Reads a path.
-        shows_progress: Whether `read` takes `progress`.
-    """
-
-    title: str
-    recognises: Callable[[Path], bool]
-    read: Callable[..., Graph]
-    shows_progress: bool = False
-
-
-def _is_own(path: Path) -> bool:
-    if not (path.is_file() and zipfile.is_zipfile(path)):
-        return False
-    with arrays.open_archive(path) as archive:
-        return "format.npy" in archive.namelist() and "indptr.npy" in archive.namelist()
-
-
-_OWN = "cade"
-
-FORMATS: dict[str, Format] = {
-    _OWN: Format("cade_tf's own npz", _is_own, storage.load),
-    "shards": Format(
-        "folder of shards of cade data convert --shards",
-        lambda path: (path / shards.INFO_FILE).is_file(),
-        lambda path: shards.ShardedGraph.open(path).to_graph(),
-    ),
-    "planetoid": Format("Planetoid ind.NAME.*", planetoid.recognises, planetoid.read),
-    "dgl_reddit": Format(
-        "reddit_data.npz and reddit_graph.npz of DGL and PyG",
-        dgl_reddit.recognises,
-        dgl_reddit.read,
-    ),
-    "gnn_benchmark": Format(
-        "npz of Graph2Gauss, gnn-benchmark and GraphData",
-        gnn_benchmark.recognises,
-        gnn_benchmark.read,
-    ),
-    "matlab": Format("MATLAB .mat", matlab.recognises, matlab.read),
-    "graphsage": Format(
-        "GraphSAGE PREFIX-G.json", graphsage.recognises, graphsage.read, shows_progress=True
-    ),
-    "musae": Format(
-        "MUSAE folder of edges.csv, features.json, target.csv, or a folder of such",
-        musae.recognises,
-        musae.read,
-    ),
-    "edge_list": Format(
-        "edge list: csv, tsv, white space, gzip, npy, Parquet",
-        edge_list.recognises,
-        edge_list.read,
-        shows_progress=True,
-    ),
+FORMATS = {
+    "cade": "cade_tf's own npz",
+    "shards": "folder of shards of cade data convert --shards",
+    "planetoid": "Planetoid ind.NAME.*",
+    "dgl_reddit": "reddit_data.npz and reddit_graph.npz of DGL and PyG",
+    "gnn_benchmark": "npz of Graph2Gauss, gnn-benchmark and GraphData",
+    "matlab": "MATLAB .mat",
+    "graphsage": "GraphSAGE PREFIX-G.json",
+    "musae": "MUSAE folder of edges.csv, features.json, target.csv, or a folder of such",
+    "edge_list": "edge list: csv, tsv, white space, gzip, npy, Parquet",
 }
-"""All formats, the most particular first: the first that recognises a path reads it."""
+"""What each format is, in one line; all but the first two have a module of their name here."""
+
+_OF_FOLDERS = ("planetoid", "dgl_reddit", "graphsage", "musae")
+"""Formats of several files, which may also be named by a common prefix."""
+
+_SHOW_PROGRESS = ("graphsage", "edge_list")
+_ADJACENCY = {"adj", "adj_matrix", "adj_indptr", "adj_matrix.indptr", "adj_matrix_indptr"}
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(f"{__name__}.{name}")
+
+
+def _format_of(path: Path) -> str | None:
+    if path.is_file():
+        return _format_of_file(path)
+    from cade_tf.graph import shards
+
+    if (path / shards.INFO_FILE).is_file():
+        return "shards"
+    return next((name for name in _OF_FOLDERS if _module(name).recognises(path)), None)
+
+
+def _format_of_file(path: Path) -> str | None:
+    """By names in an archive, the first bytes and, where these say nothing, the name."""
+    with open(path, "rb") as file:
+        start = file.read(1024)
+    members = set(arrays.member_names(path)) if zipfile.is_zipfile(path) else set()
+    if {"format", "indptr"} <= members:
+        return "cade"
+    if path.name.startswith("ind."):
+        return "planetoid"
+    if members and _module("dgl_reddit").recognises(path):
+        return "dgl_reddit"
+    if members & _ADJACENCY:
+        return "gnn_benchmark"
+    if start.startswith(b"MATLAB") or (start.startswith(b"\x89HDF") and path.suffix == ".mat"):
+        return "matlab"
+    if path.name.endswith("-G.json") or start.lstrip().startswith(b"{"):
+        return "graphsage"
+    binary = start.startswith((text.GZIP, npy.MAGIC, parquet.MAGIC))
+    return "edge_list" if binary or b"\0" not in start else None
 
 
 def _single(path: Path) -> Path:
@@ -99,7 +83,7 @@ def recognise(path: Path) -> str:
         InputError: It does not exist, is empty, or is of no known format.
     """
     try:
-        found = next((name for name, f in FORMATS.items() if f.recognises(path)), None)
+        found = _format_of(path)
     except PermissionError as error:
         raise _no_permission(path) from error
     if found is not None:
@@ -173,10 +157,15 @@ def read(
             received = f"the folder {file}" if file.is_dir() else file
             raise InputError(name, "an existing file", received, "Check the path.")
     try:
-        if chosen == _OWN:
+        if chosen == "cade":
             return storage.load(path, verify=verify)
-        shown = {"progress": progress} if FORMATS[chosen].shows_progress else {}
-        return FORMATS[chosen].read(path, **given, **shown)
+        if chosen == "shards":
+            from cade_tf.graph import shards
+
+            return shards.ShardedGraph.open(path).to_graph()
+        shown = {"progress": progress} if chosen in _SHOW_PROGRESS else {}
+        graph: Graph = _module(chosen).read(path, **given, **shown)
+        return graph
     except FileNotFoundError as error:
         raise InputError(
             "graph", "an existing file", error.filename, "Check the path; is a companion missing?"

@@ -10,22 +10,10 @@ from cade_tf import problems
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.naming import ids_of
-from cade_tf.graph.npy import MAGIC as NPY
-from cade_tf.graph.readers import parquet
 from cade_tf.graph.readers.edge_files import Edges, read_edges
-from cade_tf.graph.readers.text import GZIP
 from cade_tf.graph.readers.text_tables import TextTable, read_features, read_labels
 from cade_tf.graph.validation import checked_features, checked_labels, checked_weights
 from cade_tf.progress import Shown
-
-
-def recognises(path: Path) -> bool:
-    """Whether a file may be of this format: npy, Parquet, or any text, also gzipped."""
-    if not path.is_file():
-        return False
-    with open(path, "rb") as file:
-        start = file.read(1024)
-    return start.startswith((GZIP, NPY, parquet.MAGIC)) or b"\0" not in start
 
 
 def read(

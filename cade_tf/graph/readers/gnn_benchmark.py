@@ -28,16 +28,6 @@ _WHOLE_ATTRIBUTES = ("attr_matrix", "node_attr", "features")
 _WHOLE_LABELS = ("labels", "node_label", "label")
 
 
-def recognises(path: Path) -> bool:
-    """Whether a file is of this format."""
-    if not (path.is_file() and zipfile.is_zipfile(path)):
-        return False
-    with arrays.open_archive(path) as archive:
-        names = archive.namelist()
-    in_parts = any(f"{prefix}indptr.npy" in names for prefix in _ADJACENCY)
-    return in_parts or any(f"{name}.npy" in names for name in _WHOLE_ADJACENCY)
-
-
 def read(path: Path) -> Graph:
     """Reads the graph; attributes, labels and names may be absent.
 

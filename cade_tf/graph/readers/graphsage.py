@@ -20,10 +20,7 @@ _SUFFIX = "-G.json"
 
 
 def recognises(path: Path) -> bool:
-    """Whether a file or folder is of this format."""
-    if path.is_file() and not path.name.endswith(_SUFFIX):
-        with open(path, "rb") as file:
-            return file.read(256).lstrip().startswith(b"{")
+    """Whether a folder or a prefix is of this format."""
     return _graph_file(path) is not None
 
 

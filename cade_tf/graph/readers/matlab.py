@@ -9,20 +9,11 @@ from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.interop import from_scipy
 from cade_tf.graph.naming import matrix_labels
-from cade_tf.graph.readers.mat_file import HDF5, Other, read_variables
+from cade_tf.graph.readers.mat_file import Other, read_variables
 
 _NETWORK = ("network", "adj", "adjacency", "a", "net", "graph", "w")
 _ATTRIBUTES = ("attributes", "features", "feature", "attr", "attrb", "x")
 _LABELS = ("label", "labels", "group", "groups", "class", "gnd", "y")
-
-
-def recognises(path: Path) -> bool:
-    """Whether a file is of this format, or of MATLAB's newer one, for which `read` has advice."""
-    if not path.is_file():
-        return False
-    with open(path, "rb") as file:
-        start = file.read(128)
-    return start.startswith(b"MATLAB") or (start.startswith(HDF5) and path.suffix == ".mat")
 
 
 def read(path: Path) -> Graph:

@@ -16,7 +16,7 @@ _SUFFIXES = ("allx", "ally", "tx", "ty", "graph", "test.index")
 
 
 def recognises(path: Path) -> bool:
-    """Whether a file or folder is of this format."""
+    """Whether a folder or a prefix is of this format."""
     return _prefix(path) is not None
 
 
