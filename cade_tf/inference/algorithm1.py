@@ -13,6 +13,7 @@ from cade_tf.progress import Shown, make_bar
 from cade_tf.retracing import traced_for_each_model
 from cade_tf.sampling import random
 from cade_tf.sampling.graph_tables import GraphTables
+from cade_tf.sampling.tables import distinct, slices
 from cade_tf.sampling.walks import walk
 
 # Up to this much memory all nodes of a pass are encoded together; beyond it, batch by batch.
@@ -115,14 +116,12 @@ def attend_batch(
         given: bool,
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         nodes, partners = _pairs(graph, tf.range(first, last), number, walk_length, seed)
-        distinct, position = tf.unique(tf.concat([nodes, partners], 0))
+        ends, position = distinct(tf.concat([nodes, partners], 0))
         candidates = (
-            tf.gather(encoded, distinct)
-            if given
-            else sampled_candidates(model, graph, distinct, key)
+            tf.gather(encoded, ends) if given else sampled_candidates(model, graph, ends, key)
         )
-        as_node, as_partner = tf.split(position, 2)
-        count = tf.size(distinct)
+        as_node, as_partner = slices(position, [tf.size(nodes), tf.size(partners)])
+        count = tf.size(ends, position.dtype)
         sides = tf.stack(
             [
                 tf.math.bincount(side, minlength=count, dtype=tf.float32)
@@ -135,7 +134,7 @@ def attend_batch(
             sums = tf.math.unsorted_segment_sum(tf.cast(vectors, tf.float32), position, count)
         else:
             sums = _by_sides(model, candidates, sides)
-        return distinct, sums, tf.reduce_sum(sides, axis=0)
+        return ends, sums, tf.reduce_sum(sides, axis=0)
 
     return attend
 

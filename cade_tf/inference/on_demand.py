@@ -15,6 +15,7 @@ from cade_tf.layers.bi_attention import DualPair
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.sampling import random
 from cade_tf.sampling.graph_tables import GraphTables
+from cade_tf.sampling.tables import distinct
 from cade_tf.sampling.walks import walk
 
 BLOCK = 64
@@ -70,8 +71,8 @@ def _embed_block(
     valid = (tf.gather(nodes, owners) != partners) | alone
     owners, partners = tf.boolean_mask(owners, valid), tf.boolean_mask(partners, valid)
 
-    distinct, position = tf.unique(tf.concat([nodes, partners], 0))
-    candidates = sampled_candidates(model, graph, distinct, neighbor_key(seed))
+    ends, position = distinct(tf.concat([nodes, partners], 0))
+    candidates = sampled_candidates(model, graph, ends, neighbor_key(seed))
     own = tf.gather(candidates, tf.gather(position[:count], owners))
     contexts = tf.gather(candidates, position[count:])
     both = model.dual(own, contexts).nodes + model.dual(contexts, own).partners
@@ -99,10 +100,10 @@ def embed_pairs(
     """
 
     def embed(pairs: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        distinct, position = tf.unique(tf.reshape(pairs, [-1]))
-        candidates = sampled_candidates(model, graph, distinct, neighbor_key(seed))
-        ends = tf.gather(candidates, tf.reshape(position, [-1, 2]))
-        dual = model.dual(ends[:, 0], ends[:, 1])
+        ends, position = distinct(pairs)
+        candidates = sampled_candidates(model, graph, ends, neighbor_key(seed))
+        both = tf.gather(candidates, position)
+        dual = model.dual(both[:, 0], both[:, 1])
         return tuple(tf.cast(part, tf.float32) for part in dual)
 
     vectors = tf.TensorSpec([None, model.dim], tf.float32)

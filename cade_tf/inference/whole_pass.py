@@ -16,6 +16,7 @@ from cade_tf.layers.sparse_ops import gather_mean
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.sampling.graph_tables import GraphTables
 from cade_tf.sampling.neighborhood import draw_children
+from cade_tf.sampling.tables import slices
 from cade_tf.sampling.trees import bias_rows_of, features_of
 
 CHUNK_NODES = 16384
@@ -116,9 +117,9 @@ class WholePass:
             return layer.activate(own[part] + gather_mean(others, children))
         nodes = _nodes(part)
         every = tf.concat([nodes, tf.reshape(children, [-1])], 0)
-        distinct = self.model.tree_shape.distinct_rows
-        rows, index = features_of(self.graph, every, distinct=distinct)
-        own_index, child_index = tf.split(index, [tf.size(nodes), tf.size(children)])
+        distinct_rows = self.model.tree_shape.distinct_rows
+        rows, index = features_of(self.graph, every, distinct_rows=distinct_rows)
+        own_index, child_index = slices(index, [tf.size(nodes), tf.size(children)])
         return layer(rows, (tf.reshape(child_index, tf.shape(children)),), own_index)
 
     def _with_bias(self, hidden: tf.Tensor, part: slice, rounds_done: int) -> tf.Tensor:

@@ -41,6 +41,8 @@ class Aggregator(keras.layers.Layer):
         super().__init__(**kwargs)
         self.parameter_sets = parameter_sets
         self.seed = seed
+        # XLA knows no sparse products. On a GPU Keras would compile models with this layer.
+        self.supports_jit = False
 
     def build(self, values_shape: Shape, index_shape: Shape) -> None:
         """Creates what weights the aggregator has."""

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import tensorflow as tf
 
+from cade_tf.sampling.tables import slices
+
 Rows = Any  # tf.Tensor or tf.SparseTensor; TensorFlow declares no types
 
 
@@ -90,9 +92,11 @@ def gather_mean(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
 def segment_mean(values: tf.Tensor, segments: Segments) -> tf.Tensor:
     """Weighted means of the rows that each node's entries name, `[n, ...]`; has no gradient."""
     places = tf.stack([segments.owners, tf.cast(segments.columns, tf.int32)], axis=1)
-    shape = tf.stack([tf.size(segments.row_splits) - 1, tf.shape(values)[0]])
     matrix = _compressed(
-        tf.cast(places, tf.int64), tf.cast(segments.shares, tf.float32), tf.cast(shape, tf.int64)
+        tf.cast(places, tf.int64),
+        tf.cast(segments.shares, tf.float32),
+        tf.size(segments.row_splits) - 1,
+        tf.shape(values)[0],
     )
     flat = tf.cast(_flat(values), tf.float32)
     means = tf.raw_ops.SparseMatrixMatMul(a=matrix, b=flat)
@@ -123,13 +127,13 @@ def gather_self_and_mean(
         both = tf.gather(values, own), tf.concat(means, axis=0)
         return tf.stack(both, axis=1) if stacked else both[0] + both[1]
     step = 2 if stacked else 1
-    count = step * tf.size(own, tf.int64)
+    count = step * tf.size(own)
     places, weights = _places_of_self_and_mean(own, children, step, values.dtype)
 
     @tf.custom_gradient
     def sums(values: tf.Tensor) -> tuple[tf.Tensor, Any]:
         def matrix() -> tf.Tensor:
-            return _compressed(places, weights, tf.stack([count, tf.shape(values, tf.int64)[0]]))
+            return _compressed(places, weights, count, tf.shape(values)[0])
 
         def gradient(upstream: tf.Tensor) -> tf.Tensor:
             # A SavedModel traces the gradient without telling its shape.
@@ -155,16 +159,15 @@ def _places_of_self_and_mean(
     sizes = [tf.shape(index)[0] for index in children]
     places, weights = [], []
     before = tf.constant(0, tf.int64)
-    for mine, index, size in zip(tf.split(own, sizes), children, sizes, strict=True):
-        first = tf.expand_dims(before + step * tf.range(tf.cast(size, tf.int64)), 1)
+    for mine, index, size in zip(slices(own, sizes), children, sizes, strict=True):
+        first = tf.expand_dims(before + step * tf.range(tf.size(mine, tf.int64)), 1)
         rows = tf.concat([first, tf.broadcast_to(first + (step - 1), tf.shape(index))], axis=1)
-        columns = tf.concat([tf.expand_dims(mine, 1), tf.cast(index, mine.dtype)], axis=1)
-        places.append(
-            tf.stack([tf.reshape(rows, [-1]), tf.cast(tf.reshape(columns, [-1]), tf.int64)], axis=1)
-        )
+        both = (tf.cast(part, tf.int64) for part in (tf.expand_dims(mine, 1), index))
+        columns = tf.concat(list(both), axis=1)
+        places.append(tf.stack([tf.reshape(rows, [-1]), tf.reshape(columns, [-1])], axis=1))
         share = tf.fill(tf.shape(index), 1.0 / tf.cast(tf.shape(index)[1], dtype))
         weights.append(tf.reshape(tf.concat([tf.ones([size, 1], dtype), share], axis=1), [-1]))
-        before += step * tf.cast(size, tf.int64)
+        before += step * tf.size(mine, tf.int64)
     return tf.concat(places, axis=0), tf.concat(weights, axis=0)
 
 
@@ -172,7 +175,9 @@ def sparse_matmul(rows: Rows, kernel: tf.Tensor) -> tf.Tensor:
     """Product of a `tf.SparseTensor` without gradient and a dense matrix with one."""
     if not _has_kernel(kernel.dtype):
         return tf.sparse.sparse_dense_matmul(tf.cast(rows, kernel.dtype), kernel)
-    matrix = _compressed(rows.indices, rows.values, rows.dense_shape)
+    matrix = tf.raw_ops.SparseTensorToCSRSparseMatrix(
+        indices=rows.indices, values=rows.values, dense_shape=rows.dense_shape
+    )
 
     @tf.custom_gradient
     def product(kernel: tf.Tensor) -> tuple[tf.Tensor, Any]:
@@ -196,15 +201,21 @@ def _flat(values: tf.Tensor, shape: tf.TensorShape | None = None) -> tf.Tensor:
 
 def _matrix(index: tf.Tensor, weights: tf.Tensor, columns: tf.Tensor) -> tf.Tensor:
     """The CSR matrix whose row i has `weights` at the columns `index[i]`; repeats add up."""
-    shape = tf.shape(index, tf.int64)
-    rows = tf.reshape(tf.broadcast_to(tf.expand_dims(tf.range(shape[0]), 1), shape), [-1])
+    shape = tf.shape(index)
+    owners = tf.expand_dims(tf.range(tf.size(index[:, 0], tf.int64)), 1)
+    rows = tf.reshape(tf.broadcast_to(owners, shape), [-1])
     places = tf.stack([rows, tf.cast(tf.reshape(index, [-1]), tf.int64)], axis=1)
-    return _compressed(places, weights, tf.stack([shape[0], tf.cast(columns, tf.int64)]))
+    return _compressed(places, weights, shape[0], columns)
 
 
-def _compressed(indices: tf.Tensor, values: tf.Tensor, shape: tf.Tensor) -> tf.Tensor:
+def _compressed(
+    places: tf.Tensor, weights: tf.Tensor, rows: tf.Tensor, columns: tf.Tensor
+) -> tf.Tensor:
+    """The CSR matrix of int32 sizes; these stay on the host, where the kernel reads them."""
+    with tf.device("CPU:0"):
+        shape = tf.cast(tf.stack([rows, columns]), tf.int64)
     return tf.raw_ops.SparseTensorToCSRSparseMatrix(
-        indices=indices, values=values, dense_shape=shape
+        indices=places, values=weights, dense_shape=shape
     )
 
 

@@ -6,6 +6,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from cade_tf.sampling.tables import distinct
+
 # TensorFlow 1's and GraphSAGE's value; Keras defaults to 1e-7.
 EPSILON = 1e-8
 
@@ -180,5 +182,5 @@ class Adam(keras.optimizers.Adam):
 
 def distinct_rows(rows: tf.Tensor, gradients: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Adds up the gradients of each row; a row then stands once."""
-    distinct, position = tf.unique(rows)
-    return distinct, tf.math.unsorted_segment_sum(gradients, position, tf.size(distinct))
+    once, position = distinct(rows)
+    return once, tf.math.unsorted_segment_sum(gradients, position, tf.size(once))

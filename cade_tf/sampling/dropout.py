@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from cade_tf.sampling import random
 from cade_tf.sampling.graph_tables import GraphTables
-from cade_tf.sampling.tables import Rows, RowSource, Table
+from cade_tf.sampling.tables import Rows, RowSource, Table, distinct
 
 NO_ROW = -1
 """Row of a node without a global bias."""
@@ -84,8 +84,8 @@ class DroppedFeatures:
 
     def compact(self, ids: tf.Tensor) -> tuple[Rows, tf.Tensor]:
         """The distinct rows, and where in them those of `ids` stand."""
-        distinct, position = tf.unique(tf.reshape(ids, [-1]))
-        return self.lookup(distinct), tf.reshape(position, tf.shape(ids))
+        once, position = distinct(ids)
+        return self.lookup(once), position
 
     def _kept(self, chances: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
         return tf.cast(chances >= self.rate, dtype) / (1.0 - self.rate)

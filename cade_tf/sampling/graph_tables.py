@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Features, Graph
-from cade_tf.sampling.tables import RowSource, SparseTable, Table, TensorTable
+from cade_tf.sampling.tables import RowSource, SparseTable, Table, TensorTable, index_dtype
 
 NEGATIVE_POWER = 0.75
 """Nodes are drawn as negatives in proportion to this power of their degree."""
@@ -100,4 +100,4 @@ def _edge_chances(graph: Graph) -> np.ndarray:
 
 def node_dtype(num_nodes: int, samplings: int = 1) -> tf.DType:
     """Integer type for ids of (sampling, node): small ones make `tf.unique` faster."""
-    return tf.int32 if num_nodes * samplings <= tf.int32.max else tf.int64
+    return index_dtype() if num_nodes * samplings <= tf.int32.max else tf.int64

@@ -12,6 +12,7 @@ import tensorflow as tf
 from cade_tf.sampling import random
 from cade_tf.sampling.graph_tables import GraphTables, node_dtype
 from cade_tf.sampling.neighbors import draw_neighbors
+from cade_tf.sampling.tables import distinct
 
 
 class Neighborhood(NamedTuple):
@@ -53,7 +54,7 @@ def sample_neighborhood(
     all_nodes: list[tf.Tensor] = []
     child_nodes: list[tf.Tensor] = []
     child_positions: list[tf.Tensor] = []
-    before = tf.constant(0, tf.int32)
+    before = tf.constant(0)
     for level, fanout in enumerate(fanouts):
         children = draw_children(graph, nodes, sampling, key, level, fanout)
         all_nodes.append(nodes)
@@ -63,7 +64,7 @@ def sample_neighborhood(
             nodes, sampling, position = distinct_instances(
                 children, tf.broadcast_to(sampling[:, None], tf.shape(children)), graph.num_nodes
             )
-            child_positions.append(position + before)
+            child_positions.append(position + tf.cast(before, position.dtype))
     return Neighborhood(tf.concat(all_nodes, 0), tuple(child_nodes), tuple(child_positions))
 
 
@@ -90,5 +91,5 @@ def distinct_instances(
     """
     dtype = node_dtype(num_nodes, max_samplings)
     code = tf.cast(samplings, dtype) * num_nodes + tf.cast(nodes, dtype)
-    distinct, position = tf.unique(tf.reshape(code, [-1]))
-    return distinct % num_nodes, distinct // num_nodes, tf.reshape(position, tf.shape(code))
+    once, position = distinct(code)
+    return once % num_nodes, once // num_nodes, position

@@ -5,7 +5,7 @@ that holds them and their positions in it, which costs nothing where the whole t
 and one look-up of distinct ids where it is not.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, Self, TypeAlias
 
 import numpy as np
@@ -13,6 +13,26 @@ import scipy.sparse as sp
 import tensorflow as tf
 
 Rows: TypeAlias = tf.Tensor | tf.SparseTensor
+
+
+def index_dtype() -> tf.DType:
+    """The integers of positions: on a GPU int64, as TensorFlow leaves int32 there to the host."""
+    return tf.int64 if tf.config.list_logical_devices("GPU") else tf.int32
+
+
+def distinct(ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Distinct ids of any shape in the order of first appearance, and each id's place there."""
+    once, position = tf.unique(tf.reshape(ids, [-1]), out_idx=index_dtype())
+    return once, tf.reshape(position, tf.shape(ids))
+
+
+def slices(index: tf.Tensor, sizes: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+    """Parts of an index one after the other; `tf.split` of integers has no kernel for a GPU."""
+    parts, first = [], tf.constant(0)
+    for size in sizes:
+        parts.append(index[first : first + size])
+        first += size
+    return parts
 
 
 class RowSource(Protocol):
@@ -70,8 +90,9 @@ class TensorTable:
 
     def search(self, values: tf.Tensor) -> tf.Tensor:
         """First row above each value."""
-        flat = tf.searchsorted(self.values, tf.reshape(values, [-1]), side="right")
-        return tf.reshape(tf.cast(flat, tf.int64), tf.shape(values))
+        flat = tf.reshape(values, [-1])
+        found = tf.searchsorted(self.values, flat, side="right", out_type=tf.int64)
+        return tf.reshape(found, tf.shape(values))
 
 
 class SparseTable:
@@ -135,5 +156,5 @@ class SparseTable:
 
     def compact(self, ids: tf.Tensor) -> tuple[tf.SparseTensor, tf.Tensor]:
         """The distinct rows, in the order in which their ids first appear."""
-        distinct, position = tf.unique(tf.reshape(ids, [-1]))
-        return self.lookup(distinct), tf.reshape(position, tf.shape(ids))
+        once, position = distinct(ids)
+        return self.lookup(once), position

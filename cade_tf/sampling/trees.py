@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from cade_tf.sampling.graph_tables import GraphTables
 from cade_tf.sampling.neighborhood import sample_neighborhood
-from cade_tf.sampling.tables import Rows
+from cade_tf.sampling.tables import Rows, distinct, slices
 
 
 class Trees(NamedTuple):
@@ -66,14 +66,13 @@ def draw_trees(
     """
     drawn = sample_neighborhood(graph, roots, samplings, shape.fanouts, key)
     nodes = [drawn.nodes, *(tf.reshape(children, [-1]) for children in drawn.child_nodes)]
-    sizes = [tf.size(part) for part in nodes]
-    features, index = features_of(graph, tf.concat(nodes, 0), distinct=shape.distinct_rows)
-    self_index, *child_index = tf.split(index, sizes)
+    features, index = features_of(graph, tf.concat(nodes, 0), distinct_rows=shape.distinct_rows)
+    self_index, *child_index = slices(index, [tf.size(part) for part in nodes])
     bias_rows = bias_index = None
     if shape.global_bias:
         # Distinct rows travel and are updated once, however often a node stands in the trees.
-        distinct, bias_index = tf.unique(drawn.nodes)
-        bias_rows = bias_rows_of(graph, distinct)
+        once, bias_index = distinct(drawn.nodes)
+        bias_rows = bias_rows_of(graph, once)
     return Trees(
         features,
         self_index,
@@ -87,17 +86,19 @@ def draw_trees(
     )
 
 
-def features_of(graph: GraphTables, nodes: tf.Tensor, *, distinct: bool) -> tuple[Rows, tf.Tensor]:
+def features_of(
+    graph: GraphTables, nodes: tf.Tensor, *, distinct_rows: bool
+) -> tuple[Rows, tf.Tensor]:
     """A matrix with the features of nodes, and their positions in it.
 
     Args:
         graph: Tables of the graph.
         nodes: Integers [n].
-        distinct: Whether each row must stand once, in the order of first use.
+        distinct_rows: Whether each row must stand once, in the order of first use.
     """
-    if not distinct:
+    if not distinct_rows:
         return graph.features.compact(nodes)
-    once, index = tf.unique(nodes)
+    once, index = distinct(nodes)
     return graph.features.lookup(once), index
 
 

@@ -61,17 +61,19 @@ class PairStream:
 
     def draw(self, graph: GraphTables, first: tf.Tensor, count: int) -> Pairs:
         """Pairs number first..first+count-1 of the stream."""
-        number = tf.cast(first, tf.int64) + tf.range(count, dtype=tf.int64)
-        total = self.epoch_pairs(graph)
-        epoch = number // total
-        within = number % total
-        order = random.fold_in(random.make_key(self.seed, random.Stream.WALK_ORDER), epoch)
-        if self.together:
-            walk_number = random.permute(within // self.length, total // self.length, order)
-            position = within % self.length
-        else:
-            shuffled = random.permute(within, total, order)
-            walk_number, position = shuffled // self.length, shuffled % self.length
+        # A GPU would have the host wait in each turn of the loop that shuffles these few numbers.
+        with tf.device("CPU:0"):
+            number = tf.cast(first, tf.int64) + tf.range(count, dtype=tf.int64)
+            total = self.epoch_pairs(graph)
+            epoch = number // total
+            within = number % total
+            order = random.fold_in(random.make_key(self.seed, random.Stream.WALK_ORDER), epoch)
+            if self.together:
+                walk_number = random.permute(within // self.length, total // self.length, order)
+                position = within % self.length
+            else:
+                shuffled = random.permute(within, total, order)
+                walk_number, position = shuffled // self.length, shuffled % self.length
         starts = graph.walkers.lookup(walk_number % graph.walkers.num_rows)
         keys = random.fold_in(random.make_key(self.seed, random.Stream.WALK), epoch)
         visited = walk(graph, starts, random.fold_in(keys, walk_number), self.length)

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
+from cade_tf.sampling.tables import distinct
+
 DEFAULT_RESIDENT_BYTES = 64 << 20
 
 _STATM = Path("/proc/self/statm")
@@ -99,10 +101,10 @@ class MappedTable:
 
     def compact(self, ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """The distinct rows, in the order in which their ids first appear."""
-        distinct, position = tf.unique(tf.reshape(ids, [-1]))
-        rows = tf.numpy_function(self._read, [tf.cast(distinct, tf.int64)], self._dtype)
+        once, position = distinct(ids)
+        rows = tf.numpy_function(self._read, [tf.cast(once, tf.int64)], self._dtype)
         rows.set_shape([None, *self._row_shape])
-        return rows, tf.reshape(position, tf.shape(ids))
+        return rows, position
 
     def search(self, values: tf.Tensor) -> tf.Tensor:
         """First row above each value."""

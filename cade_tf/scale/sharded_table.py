@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
+from cade_tf.sampling.tables import distinct
+
 
 class ShardedTable:
     """A table whose rows are spread over variables, each wherever TensorFlow has put it.
@@ -36,12 +38,12 @@ class ShardedTable:
 
     def compact(self, ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """The distinct rows, in the order in which their ids first appear."""
-        distinct, position = tf.unique(tf.reshape(ids, [-1]))
-        return self.fetch(distinct), tf.reshape(position, tf.shape(ids))
+        once, position = distinct(ids)
+        return self.fetch(once), position
 
-    def fetch(self, distinct: tf.Tensor) -> tf.Tensor:
+    def fetch(self, ids: tf.Tensor) -> tf.Tensor:
         """Rows of ids that are known to be distinct."""
-        return tf.nn.embedding_lookup(self.parts, distinct)
+        return tf.nn.embedding_lookup(self.parts, ids)
 
     def search(self, values: tf.Tensor) -> tf.Tensor:
         """First row above each value: every server counts its rows up to it."""

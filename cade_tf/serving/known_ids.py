@@ -49,8 +49,8 @@ class KnownIds(tf.Module):
             ids: `[n]`.
         """
         numbers = ids if self.strings is None else _hashes(ids, self.hash_key)
-        place = tf.searchsorted(self.numbers, numbers)
-        place = tf.minimum(tf.cast(place, tf.int64), self.numbers.shape[0] - 1)
+        place = tf.searchsorted(self.numbers, numbers, out_type=tf.int64)
+        place = tf.minimum(place, self.numbers.shape[0] - 1)
         found = tf.gather(self.order, place)
         known = tf.gather(self.numbers, place) == numbers
         if self.strings is not None:

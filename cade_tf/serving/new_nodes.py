@@ -10,7 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from cade_tf.sampling.graph_tables import GraphTables
-from cade_tf.sampling.tables import RowSource, SparseTable, Table
+from cade_tf.sampling.tables import RowSource, SparseTable, Table, distinct
 from cade_tf.serving.requests import MAX_ROWS
 
 
@@ -103,15 +103,16 @@ class ExtendedTable:
 
     def compact(self, ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """The distinct rows, in the order in which their ids first appear."""
-        distinct, position = tf.unique(tf.reshape(ids, [-1]))
-        return self.lookup(distinct), tf.reshape(position, tf.shape(ids))
+        once, position = distinct(ids)
+        return self.lookup(once), position
 
     def search(self, values: tf.Tensor) -> tf.Tensor:
         """First row above each value."""
         base: Table = self.base  # type: ignore[assignment]
         shift = tf.cast(self.searched_from, values.dtype)
-        new = tf.searchsorted(self.extra, tf.reshape(values - shift, [-1]), side="right")
-        new = tf.reshape(tf.cast(new, tf.int64), tf.shape(values)) + self.num_rows
+        flat = tf.reshape(values - shift, [-1])
+        new = tf.searchsorted(self.extra, flat, side="right", out_type=tf.int64)
+        new = tf.reshape(new, tf.shape(values)) + self.num_rows
         return tf.where(values < shift, base.search(tf.minimum(values, shift)), new)
 
 
@@ -149,5 +150,5 @@ class ExtendedSparseTable:
 
     def compact(self, ids: tf.Tensor) -> tuple[tf.SparseTensor, tf.Tensor]:
         """The distinct rows, in the order in which their ids first appear."""
-        distinct, position = tf.unique(tf.reshape(ids, [-1]))
-        return self.lookup(distinct), tf.reshape(position, tf.shape(ids))
+        once, position = distinct(ids)
+        return self.lookup(once), position

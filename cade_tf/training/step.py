@@ -99,7 +99,7 @@ class TrainingStep(tf.Module):
         self.step = tf.Variable(0, dtype=tf.int64, trainable=False, name="step")
         self.gradient_norm = tf.Variable(0.0, trainable=False, name="gradient_norm")
         # Number of the term or gradient that was not finite.
-        self._fault = tf.Variable(_FINE, trainable=False, name="fault")
+        self._fault = tf.Variable(_FINE, dtype=tf.int64, trainable=False, name="fault")
         self.dense_weights = [
             w for w in model.trainable_variables if bias is None or w is not bias.weight
         ]
@@ -123,13 +123,15 @@ class TrainingStep(tf.Module):
         `fault`. With several replicas `count` must be 1: see `advance`.
         """
         total = tf.zeros([len(STEP_METRICS)])
-        done = tf.constant(0)
-        while tf.logical_and(done < count, tf.equal(self._fault, _FINE)):
+        done = tf.constant(0.0)
+        turn = tf.constant(0)
+        while tf.logical_and(turn < count, tf.equal(self._fault, _FINE)):
             fine, metrics = self._one(self.step)
             self.step.assign_add(tf.cast(fine, tf.int64))
             total += tf.where(fine, metrics, tf.zeros_like(metrics))
-            done += tf.cast(fine, tf.int32)
-        return total / tf.cast(tf.maximum(done, 1), tf.float32)
+            done += tf.cast(fine, tf.float32)
+            turn += 1
+        return total / tf.maximum(done, 1.0)
 
     @traced_for_each_model
     @tf.function(reduce_retracing=True)
@@ -205,11 +207,11 @@ class TrainingStep(tf.Module):
             self.loss_scale.update(updates)
         if fine:
             self.gradient_norm.assign(tf.sqrt(tf.reduce_sum(squares)))
-            if updates:
+            if self.loss_scale is None or updates:
                 self._update(outcome.gradients, number)
         else:
-            checks = tf.concat([term_ok, gradient_ok], 0)
-            self._fault.assign(tf.cast(tf.argmin(tf.cast(checks, tf.int32)), tf.int32))
+            checks = tf.cast(tf.concat([term_ok, gradient_ok], 0), tf.float32)
+            self._fault.assign(tf.argmin(checks))
         return fine, metrics
 
     # Nothing in here branches on a tensor, and converting it takes longer than tracing it.
