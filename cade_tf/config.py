@@ -420,6 +420,12 @@ class RunOptions(Options):
         "of the run.",
         minimum=0,
     )
+    silence_seconds: float = option(
+        600.0,
+        "Seconds without an answer of any worker or server after which the chief of a --cluster "
+        "ends, to be started again.",
+        positive=True,
+    )
     progress_seconds: float = option(
         30.0,
         "Seconds between progress lines where there is neither terminal nor notebook.",

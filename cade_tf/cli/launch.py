@@ -21,6 +21,12 @@ class LaunchOptions(Config):
     workers: int = option(2, "Workers: processes that compute steps.", minimum=1)
     ps: int = option(2, "Parameter servers: processes that hold tables and weights.", minimum=1)
     restarts: int = option(3, "How often the chief is started again after a failure.", minimum=0)
+    frozen_seconds: float = option(
+        60.0,
+        "Seconds without a sign of life after which a process counts as frozen, and is ended and "
+        "started again.",
+        positive=True,
+    )
 
 
 OPTIONS = LaunchOptions
@@ -46,6 +52,7 @@ def run(options: LaunchOptions, words: list[str]) -> int:
         servers=options.ps,
         folder=run_dir,
         restarts=options.restarts,
+        frozen_seconds=options.frozen_seconds,
     ).run()
 
 

@@ -45,9 +45,15 @@ class Cluster:
 
     Args:
         resolver: Addresses of all processes.
+        heard: Called whenever one of them has answered.
     """
 
-    def __init__(self, resolver: tf.distribute.cluster_resolver.ClusterResolver) -> None:
+    def __init__(
+        self,
+        resolver: tf.distribute.cluster_resolver.ClusterResolver,
+        heard: Callable[[], None],
+    ) -> None:
+        self.heard = heard
         spec = resolver.cluster_spec().as_dict()
         self.workers = len(spec["worker"])
         self.servers = len(spec["ps"])
@@ -57,6 +63,7 @@ class Cluster:
                 resolver, variable_partitioner=self._partitioner
             )
             self.coordinator = tf.distribute.coordinator.ClusterCoordinator(self.strategy)
+        heard()
 
     def make_variable(self, shape: tuple[int, ...], dtype: tf.DType = tf.float32) -> Any:
         """A sharded variable of zeros, in equal parts on all servers."""
@@ -72,6 +79,7 @@ class Cluster:
                 made = tf.Variable(zeros, shape=shape, dtype=dtype, trainable=False)
             finally:
                 self._partitioner.active = False
+        self.heard()
         kind = ShardedVariable
         return made if isinstance(made, kind) else kind([made])
 
@@ -88,8 +96,30 @@ class Cluster:
         """
         with lost_servers():
             results = [self.coordinator.schedule(work, args=call) for call in calls]
-            self.coordinator.join()
-            return [result.fetch() for result in results]
+            try:
+                return [self._answer(result) for result in results]
+            finally:
+                # Knows why a call failed, where its result says only that it did.
+                self.coordinator.join()
+
+    def _answer(self, result: Any) -> Any:
+        value = result.fetch()
+        self.heard()
+        return value
+
+    def read_rows(self, table: Any, first: int, last: int) -> np.ndarray:
+        """Rows first..last-1 of a sharded variable, the rest left where it is."""
+        pieces, begin = [], 0
+        with lost_servers():
+            for part in table.variables:
+                low, high = max(first - begin, 0), min(last - begin, part.shape[0])
+                if low < high:
+                    with tf.device(part.device):
+                        piece = part.sparse_read(tf.range(low, high))
+                    pieces.append(piece.numpy())
+                begin += part.shape[0]
+        self.heard()
+        return np.concatenate(pieces)
 
 
 @contextlib.contextmanager
@@ -152,17 +182,3 @@ def serve(resolver: tf.distribute.cluster_resolver.ClusterResolver) -> None:
         config=config,
     )
     server.join()
-
-
-def read_rows(table: Any, first: int, last: int) -> np.ndarray:
-    """Rows first..last-1 of a sharded variable, the rest left where it is."""
-    pieces, begin = [], 0
-    with lost_servers():
-        for part in table.variables:
-            low, high = max(first - begin, 0), min(last - begin, part.shape[0])
-            if low < high:
-                with tf.device(part.device):
-                    piece = part.sparse_read(tf.range(low, high))
-                pieces.append(piece.numpy())
-            begin += part.shape[0]
-    return np.concatenate(pieces)

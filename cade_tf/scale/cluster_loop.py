@@ -16,6 +16,7 @@ from cade_tf.training.run_folder import CHECKPOINT_FOLDER
 from cade_tf.training.signals import RunStopped, StopRequest
 from cade_tf.training.step import TrainingStep
 from cade_tf.training.summaries import Summaries
+from cade_tf.training.uncached import uncached
 
 STEPS_PER_CALL = 5
 CALLS_PER_WORKER = 10
@@ -84,6 +85,7 @@ class ClusterLoop:
         """
         with lost_servers():
             done = self._checkpoints.restore() or 0
+        self.cluster.heard()
         last, saved, saved_time = self.last, done, time.monotonic()
         config = self.config
         summaries = Summaries(self.run_dir) if config.summary_every else None
@@ -106,6 +108,7 @@ class ClusterLoop:
                 if late or due or done == last or stop.number is not None:
                     with lost_servers():
                         self._checkpoints.save(done)
+                    self.cluster.heard()
                     saved, saved_time = done, time.monotonic()
                 if stop.number is not None and done < last:
                     text = f"stopped after step {done}, saved in {self.run_dir}."
@@ -119,7 +122,7 @@ class ClusterLoop:
         end = min(done + most, self.last, (done // every + 1) * every)
         started = time.monotonic()
         calls = [
-            (tf.constant(first, tf.int64), tf.constant(min(STEPS_PER_CALL, end - first)))
+            (tf.constant(uncached(first)), tf.constant(min(STEPS_PER_CALL, end - first)))
             for first in range(done, end, STEPS_PER_CALL)
         ]
         results = self.cluster.run_all(self.step.run_numbers, calls)
@@ -131,7 +134,7 @@ class ClusterLoop:
                     f"checkpoint in {self.run_dir} is from before. Lower the learning rate or "
                     "clip gradients more (clip_norm), and start afresh."
                 )
-            self.step.step.assign(end)
-        self.seconds.assign_add(time.monotonic() - started)
+            self.step.step.assign(uncached(end))
+        self.seconds.assign_add(uncached(time.monotonic() - started))
         self.metrics.assign(np.mean(results, axis=0))
         return end - done

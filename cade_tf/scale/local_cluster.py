@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cade_tf.files import atomic_write
+from cade_tf.scale.signs_of_life import Watched
 
 CLUSTER_FILE = "cluster.json"
 LOG_FOLDER = "logs"
@@ -27,9 +28,10 @@ _log = logging.getLogger(__name__)
 class LocalCluster:
     """A chief, workers and parameter servers that run one command.
 
-    A worker or server that ends is started again. A chief that fails is started again together
-    with the servers, whose content is in the checkpoints; not so where it says that the user is
-    wrong, or where it fails repeatedly.
+    A process that is silent for too long, frozen or stuck, is ended. A worker or server that ends
+    is started again. A chief that fails is started again together with the servers, whose content
+    is in the checkpoints; not so where it says that the user is wrong, or where it fails
+    repeatedly.
 
     Args:
         command: What every process runs, TF_CONFIG in its environment.
@@ -37,20 +39,29 @@ class LocalCluster:
         servers: Number of parameter servers.
         folder: For logs of workers and servers, and for `cluster.json`, which lists the processes.
         restarts: How often the chief may fail.
+        frozen_seconds: Silence after which a process is ended.
     """
 
     def __init__(
-        self, command: Sequence[str], *, workers: int, servers: int, folder: Path, restarts: int
+        self,
+        command: Sequence[str],
+        *,
+        workers: int,
+        servers: int,
+        folder: Path,
+        restarts: int,
+        frozen_seconds: float,
     ) -> None:
         self.command = list(command)
         self.folder = folder
         self.restarts = restarts
+        self.frozen_seconds = frozen_seconds
         sizes = {CHIEF: 1, WORKER: workers, SERVER: servers}
         ports = iter(_free_ports(sum(sizes.values())))
         self.addresses = {
             role: [f"localhost:{next(ports)}" for _ in range(size)] for role, size in sizes.items()
         }
-        self._processes: dict[tuple[str, int], subprocess.Popen[bytes]] = {}
+        self._processes: dict[tuple[str, int], Watched] = {}
         self._asked_to_stop = False
 
     def run(self) -> int:
@@ -62,35 +73,42 @@ class LocalCluster:
                     self._start_all(role)
                 return self._watch()
             finally:
-                for process in self._processes.values():
-                    process.kill()
-                    process.wait()
+                for watched in self._processes.values():
+                    watched.end()
                 (self.folder / CLUSTER_FILE).unlink(missing_ok=True)
 
     def _watch(self) -> int:
         failures = 0
         while True:
             time.sleep(_POLL_SECONDS)
-            code = self._processes[CHIEF, 0].poll()
+            self._end_frozen()
+            code = self._processes[CHIEF, 0].process.poll()
             if code is not None:
                 failures += 1
                 final = code in (0, _USER_ERROR) or failures > self.restarts
                 if final or self._asked_to_stop:
                     return code if code >= 0 else 128 - code
                 _log.warning("The chief ended with code %d; starting it again.", code)
-                for key in [key for key in self._processes if key[0] == SERVER]:
-                    self._processes[key].kill()
-                    self._processes[key].wait()
                 self._start_all(SERVER)
                 self._start_all(CHIEF)
-            for (role, index), process in list(self._processes.items()):
-                if role != CHIEF and process.poll() is not None:
+            for (role, index), watched in list(self._processes.items()):
+                if role != CHIEF and watched.process.poll() is not None:
                     _log.warning(
                         "The %s %d ended with code %d; starting it again.",
-                        role, index, process.returncode,
+                        role, index, watched.process.returncode,
                     )  # fmt: skip
                     self._start(role, index)
                     self._write_list()
+
+    def _end_frozen(self) -> None:
+        for (role, index), watched in self._processes.items():
+            if watched.process.poll() is None and watched.silent_for(self.frozen_seconds):
+                _log.warning(
+                    "The %s %d gave no sign of life for %g s; ending it.",
+                    role, index, self.frozen_seconds,
+                )  # fmt: skip
+                watched.process.kill()
+                watched.process.wait()
 
     def _start_all(self, role: str) -> None:
         for index in range(len(self.addresses[role])):
@@ -98,6 +116,9 @@ class LocalCluster:
         self._write_list()
 
     def _start(self, role: str, index: int) -> None:
+        """Starts a process, in place of the one before."""
+        if (role, index) in self._processes:
+            self._processes.pop((role, index)).end()
         task = {"cluster": self.addresses, "task": {"type": role, "index": index}}
         environment = {**os.environ, "TF_CONFIG": json.dumps(task)}
         output: dict[str, Any] = {}
@@ -107,14 +128,14 @@ class LocalCluster:
                 file = stack.enter_context(open(path, "ab"))
                 output = {"stdout": file, "stderr": subprocess.STDOUT}
             # Ctrl-C is for the chief alone, which needs the others to save its state.
-            self._processes[role, index] = subprocess.Popen(
-                self.command, env=environment, start_new_session=True, **output
+            self._processes[role, index] = Watched(
+                self.command, environment, start_new_session=True, **output
             )
 
     def _write_list(self) -> None:
         listed = [
-            {"role": role, "index": index, "pid": process.pid}
-            for (role, index), process in self._processes.items()
+            {"role": role, "index": index, "pid": watched.process.pid}
+            for (role, index), watched in self._processes.items()
         ]
         with atomic_write(self.folder / CLUSTER_FILE) as file:
             file.write((json.dumps(listed, indent=2) + "\n").encode())
@@ -127,7 +148,7 @@ class LocalCluster:
             self._asked_to_stop = True
             chief = self._processes.get((CHIEF, 0))
             if chief is not None:
-                chief.send_signal(number)
+                chief.process.send_signal(number)
 
         before = {n: signal.signal(n, forward) for n in (signal.SIGINT, signal.SIGTERM)}
         try:

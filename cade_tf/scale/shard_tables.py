@@ -90,6 +90,7 @@ class ShardedTables:
         graph: The graph.
         transform: Scaling of its features.
         make_variable: Makes a sharded variable of zeros, of a shape and type.
+        filled: Called after each chunk.
     """
 
     def __init__(
@@ -97,10 +98,12 @@ class ShardedTables:
         graph: ShardedGraph,
         transform: FeatureTransform,
         make_variable: Callable[[tuple[int, ...], tf.DType], Any],
+        filled: Callable[[], None] = lambda: None,
     ) -> None:
         self.graph = graph
         self.transform = transform
         self.make_variable = make_variable
+        self.filled = filled
         self.bytes = 0
         self._tables: dict[str, Table] = {}
 
@@ -133,6 +136,7 @@ class ShardedTables:
                     value=chunk[first : first + count],
                 )
                 first, row = first + count, row + count
+            self.filled()
         return ShardedTable(parts)
 
     def _chunks(self, name: str) -> Iterator[np.ndarray]:

@@ -17,12 +17,13 @@ from cade_tf.graph.splits import NodeSplit
 from cade_tf.inference import outputs
 from cade_tf.inference.algorithm1 import embed_all_nodes
 from cade_tf.progress import Shown
-from cade_tf.scale import cluster, cluster_embedding, sharded_training, traffic
+from cade_tf.scale import cluster, cluster_embedding, sharded_training, signs_of_life, traffic
 from cade_tf.scale.cluster_loop import ClusterLoop
 from cade_tf.scale.mapped_table import DEFAULT_RESIDENT_BYTES
 from cade_tf.scale.own_bias import LARGEST_BYTES, own_copy, with_own_bias
 from cade_tf.scale.shard_tables import MappedTables, ShardedTables, make_shard_tables
 from cade_tf.scale.sharded_bias import ShardedBias
+from cade_tf.scale.signs_of_life import AnswerWatch
 from cade_tf.training import run_folder, run_lock
 from cade_tf.training.loop import Loop
 from cade_tf.training.metrics import STEP_METRICS, collapse_warning
@@ -51,6 +52,7 @@ def run_cluster(config: Config, run_dir: Path, *, progress: Shown = True) -> dic
     sharded_training.check_options(config)
     config = sharded_training.without_graph(config)
     resolver = cluster.make_resolver()
+    signs_of_life.send()
     if resolver.task_type != "chief":
         cluster.serve(resolver)
     # The chief alone; the other processes of the run do not come here.
@@ -63,8 +65,8 @@ def _lead(config: Config, run_dir: Path, resolver: Any, progress: Shown) -> dict
     graph = sharded_training.open_graph(config)
     run_folder.prepare(run_dir, config, graph.fingerprint)
     transform = sharded_training.fit_features(graph, config)
-    servers = cluster.Cluster(resolver)
-    with cluster.lost_servers():
+    with AnswerWatch(config.silence_seconds) as watch, cluster.lost_servers():
+        servers = cluster.Cluster(resolver, watch.heard)
         tables, training = fill_servers(servers, graph, config, transform)
         load_seconds = time.monotonic() - started
         loop = ClusterLoop(servers, training.step, training.last, config, run_dir, progress)
@@ -94,9 +96,9 @@ def _lead(config: Config, run_dir: Path, resolver: Any, progress: Shown) -> dict
         cluster_embedding.write_shards(
             run_dir / cluster_embedding.SHARDS_FOLDER,
             graph,
-            lambda first, last: cluster.read_rows(totals, first, last),
+            lambda first, last: servers.read_rows(totals, first, last),
         )
-        local = own_copy(training.model, cluster.read_rows)
+        local = own_copy(training.model, servers.read_rows)
         run_folder.save_model(local, run_dir)
     values = dict(zip(STEP_METRICS, map(float, loop.metrics.numpy()), strict=True))
     seconds = float(loop.seconds.numpy())
@@ -169,7 +171,7 @@ def fill_servers(
     servers: cluster.Cluster, graph: ShardedGraph, config: Config, transform: FeatureTransform
 ) -> tuple[ShardedTables, sharded_training.ShardedTraining]:
     """Brings a graph and a new model to the parameter servers, shard by shard."""
-    tables = ShardedTables(graph, transform, servers.make_variable)
+    tables = ShardedTables(graph, transform, servers.make_variable, servers.heard)
     training = sharded_training.make_training(
         graph,
         config,

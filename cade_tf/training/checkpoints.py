@@ -205,7 +205,8 @@ def _drop(path: Path) -> None:
 
 def _flush_to_disk(path: Path) -> None:
     """A machine that loses power then loses no checkpoint that was reported as written."""
-    for file in path.parent.glob(f"{path.name}.*"):
+    # The folder too: it says that the files are there.
+    for file in (*path.parent.glob(f"{path.name}.*"), path.parent):
         handle = os.open(file, os.O_RDONLY)
         try:
             os.fsync(handle)

@@ -4,6 +4,8 @@ import math
 
 import tensorflow as tf
 
+from cade_tf.training.uncached import uncached
+
 
 class EarlyStopping(tf.Module):
     """Remembers the best validation score and how long ago it was.
@@ -39,8 +41,8 @@ class EarlyStopping(tf.Module):
         # The first best is minus infinity, of which there is no share.
         wanted = best + self.smallest_gain * abs(best) if math.isfinite(best) else best
         if score > wanted:
-            self._best.assign(score)
-            self._best_step.assign(step)
+            self._best.assign(uncached(score))
+            self._best_step.assign(uncached(step))
             self._waited.assign(0)
             return True
         self._waited.assign_add(1)

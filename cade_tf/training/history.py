@@ -9,12 +9,14 @@ from pathlib import Path
 from cade_tf.files import atomic_write
 
 HISTORY_FILE = "history.json"
+MOST_STEPS = 4000
+"""Steps that a history holds at most: enough for curves, and a bound for long runs."""
 
 _log = logging.getLogger(__name__)
 
 
 class History:
-    """Numbers that a run gave after some of its steps.
+    """Numbers that a run gave after some of its steps; of too many, every other one is dropped.
 
     Example:
 
@@ -31,6 +33,8 @@ class History:
     def add(self, step: int, values: Mapping[str, float]) -> None:
         """Takes numbers after a step, together with others of the same step."""
         self._rows.setdefault(step, {}).update(values)
+        if len(self._rows) > MOST_STEPS:
+            self._rows = {kept: self._rows[kept] for kept in sorted(self._rows)[::-2]}
 
     def columns(self) -> dict[str, list[float]]:
         """A list for each name, `step` first; NaN where a step has no number of that name."""

@@ -26,6 +26,7 @@ from cade_tf.training.run_folder import CHECKPOINT_FOLDER
 from cade_tf.training.signals import RunStopped, StopRequest
 from cade_tf.training.step import TrainingStep
 from cade_tf.training.summaries import Summaries
+from cade_tf.training.uncached import uncached
 
 STEPS_PER_CALL = 10
 HISTORY_STEPS = 20
@@ -239,7 +240,7 @@ class Loop:
                 seconds = time.monotonic() - started
                 self._check_finite(done, values)
                 done += count
-                self._record.seconds.assign_add(seconds)
+                self._record.seconds.assign_add(uncached(seconds))
                 self._record.metrics.assign(values)
                 self._after(done, count, values, count / max(seconds, 1e-9))
                 loss, mrr = values[0], values[STEP_METRICS.index("mrr")]

@@ -14,6 +14,7 @@ from cade_tf.training import curves
 from cade_tf.training.checkpoints import writing_to
 from cade_tf.training.metrics import rank_me
 from cade_tf.training.step import TrainingStep
+from cade_tf.training.uncached import uncached
 
 EVENTS_FOLDER = "train"
 """Folder of a run's curves: a run in TensorBoard is called by its folder."""
@@ -60,7 +61,7 @@ class Summaries:
 
     def scalars(self, step: int, values: Mapping[str, float]) -> None:
         """Writes numbers by the names of their curves; see `curves.CURVES`."""
-        with self._writer.as_default(step=step):
+        with self._writer.as_default(step=uncached(step)):
             for name, value in values.items():
                 _scalar(name, value)
 
@@ -87,9 +88,8 @@ class Summaries:
 
     def details(self, step: TrainingStep) -> None:
         """Looks into the model: weights, attention, and whether embeddings collapse."""
-        number = int(step.step.numpy())
         scores = step.look()
-        with self._writer.as_default(step=number):
+        with self._writer.as_default(step=step.step.numpy()):
             _weights(step)
             _scalar("rank_me", rank_me(scores.dual.nodes.numpy()))
             if step.model.attention is not None:
@@ -148,7 +148,8 @@ def _score(name: str) -> str:
 
 
 def _scalar(name: str, value: Any) -> None:
-    tf.summary.scalar(curves.tag(name), value, description=curves.description(name))
+    number = uncached(float(value))
+    tf.summary.scalar(curves.tag(name), number, description=curves.description(name))
 
 
 def _plain(value: Any) -> bool | float | int | str:

@@ -37,6 +37,7 @@ _OF_COMMANDS = (
     *SplitOptions.field_names(),
     "cluster",
     "memory_map",
+    "silence_seconds",
     "fresh",
     "compare",
     "verbosity",
@@ -57,6 +58,7 @@ class Trained:
         best_step: Step whose weights the model has, where validation chose one.
         history: Metrics by step, a list for each name and one of the steps, NaN where a step has
             no number of that name; of a run that was resumed, those of its earlier processes too.
+            Of more than 4,000 steps, every other one is dropped.
 
     Example:
 

@@ -1,5 +1,7 @@
 """Distributions of neighbours and negatives, with fixed seeds."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -8,10 +10,13 @@ from scipy import stats
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
 from cade_tf.sampling import random
+from cade_tf.sampling.batch import PairSampler
 from cade_tf.sampling.graph_tables import make_graph_tables
 from cade_tf.sampling.negatives import draw_negatives
 from cade_tf.sampling.neighbors import draw_neighbors
 from cade_tf.sampling.random import Stream
+from cade_tf.sampling.tables import TensorTable
+from cade_tf.sampling.trees import TreeShape
 from tests import engine
 
 DRAWS = 4000
@@ -100,6 +105,28 @@ def test_negatives_follow_the_degree_to_the_power_of_three_quarters():
     assert stats.chisquare(counts, expected).pvalue > 0.001
     uniform = np.full(engine.NODES, 20000 / engine.NODES)
     assert stats.chisquare(counts, uniform).pvalue < 1e-6
+
+
+def test_a_draw_beyond_the_last_chance_is_the_last_node():
+    tables = engine.small_tables()
+    short = TensorTable(0.5 * tables.negatives.values)
+    drawn = draw_negatives(dataclasses.replace(tables, negatives=short), keys_of(100), 20).numpy()
+    assert drawn.max() == engine.NODES - 1
+    assert 0.4 < (drawn == engine.NODES - 1).mean() < 0.7
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_negatives_are_shared_by_a_batch_or_drawn_for_each_pair(own):
+    sampler = PairSampler(
+        graph=engine.small_tables(),
+        shape=TreeShape(fanouts=(2,)),
+        batch_size=8,
+        negatives=5,
+        negatives_per_pair=own,
+    )
+    index = sampler.batch(0).negative_index.numpy()
+    assert index.shape == ((8, 5) if own else (5,))
+    assert not own or (index != index[:1]).any()
 
 
 def test_negatives_of_steps_are_independent():

@@ -106,6 +106,15 @@ def test_epochs_and_seeds_walk_differently():
     assert (first != drawn(stream(seed=6), tables, 0, size)).any()
 
 
+@ORDERS
+def test_every_epoch_has_an_order_of_its_own(together):
+    tables, pairs = engine.small_tables(), stream(together=together)
+    size = pairs.epoch_pairs(tables)
+    first, second = (drawn(pairs, tables, start, size)[0] for start in (0, size))
+    assert (first != second).mean() > 0.5
+    np.testing.assert_array_equal(np.sort(first), np.sort(second))
+
+
 def test_walks_from_one_node_are_independent_of_each_other():
     leaves = 50
     graph = Graph.from_edges([[0, leaf] for leaf in range(1, leaves + 1)])

@@ -1,5 +1,6 @@
 """Starts and watches `cade launch` as a process."""
 
+import json
 import os
 import subprocess
 import sys
@@ -13,16 +14,21 @@ from tests.training.small_run import small_config
 
 
 def launch(
-    graph: Path, run_dir: Path, *, workers: int, servers: int, **options: Any
+    graph: Path,
+    run_dir: Path,
+    *flags_of_launch: str,
+    workers: int,
+    servers: int,
+    **options: Any,
 ) -> subprocess.Popen[str]:
-    """Starts `cade launch` with the options of a small run."""
+    """Starts `cade launch` with the options of a small run, and flags of its own."""
     config = small_config(graph=str(graph), run_dir=str(run_dir), checkpoint_every=50, **options)
     run_dir.mkdir(exist_ok=True)
     flags = run_dir / "given.txt"
     flags.write_text(config.to_flagfile())
     command = [sys.executable, "-m", "cade_tf", "launch", f"--flagfile={flags}"]
     return subprocess.Popen(
-        [*command, f"--workers={workers}", f"--ps={servers}"],
+        [*command, f"--workers={workers}", f"--ps={servers}", *flags_of_launch],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -41,6 +47,12 @@ def wait_for(what: Callable[[], Any], process: subprocess.Popen[str], seconds: f
             raise AssertionError(f"the run ended with {process.returncode}")
         time.sleep(0.1)
     raise AssertionError(f"nothing within {seconds} seconds")
+
+
+def listed(run_dir: Path) -> dict[str, int]:
+    """Processes of a cluster: by role, the id of the first."""
+    entries = json.loads((run_dir / "cluster.json").read_text())
+    return {entry["role"]: entry["pid"] for entry in reversed(entries)}
 
 
 def newest(run_dir: Path) -> int:

@@ -14,7 +14,7 @@ from cade_tf.graph.splits import split_nodes
 from cade_tf.scale import cluster
 from cade_tf.scale.sharding import write_shards
 from cade_tf.training.run_folder import load_run_model
-from tests.scale.local_clusters import launch, newest, wait_for
+from tests.scale.local_clusters import launch, listed, newest, wait_for
 from tests.training.small_run import NODES, small_graph
 
 STEPS = 1500
@@ -23,8 +23,7 @@ DIM = 8
 
 def kill(run_dir: Path, role: str) -> int:
     """Kills a process of the cluster as a machine that fails would; returns its id."""
-    listed = json.loads((run_dir / "cluster.json").read_text())
-    pid = next(p["pid"] for p in listed if p["role"] == role)
+    pid = listed(run_dir)[role]
     os.kill(pid, signal.SIGKILL)
     return pid
 

@@ -136,6 +136,25 @@ def test_a_full_disk_is_an_os_error_and_leaves_the_last_checkpoint(tmp_path, cou
     assert make(tmp_path, counter).restore() == 5
 
 
+def test_a_checkpoint_is_on_the_disk_before_it_counts_as_written(tmp_path, counter, monkeypatch):
+    flushed = []
+    monkeypatch.setattr(os, "fsync", lambda handle: flushed.append(os.fstat(handle).st_ino))
+    save(make(tmp_path, counter), counter, 5)
+    assert set(flushed) == {path.stat().st_ino for path in (tmp_path, *tmp_path.iterdir())}
+    assert flushed[-1] == tmp_path.stat().st_ino
+
+
+def test_a_checkpoint_without_a_part_of_the_state_is_not_taken(tmp_path, counter, caplog):
+    number, ballast = counter
+    save(make(tmp_path, counter), counter, 5)
+    Checkpoints(tmp_path, {"number": number}, ballast, keep=3).save(10)
+    assert make(tmp_path, counter).restore() == 5
+    assert "step-10 is damaged" in caplog.text
+    (tmp_path / "step-5.index").unlink()
+    with pytest.raises(InputError, match="1 damaged ones"):
+        make(tmp_path, counter).restore()
+
+
 # --- whole runs ----------------------------------------------------------------------------------
 
 

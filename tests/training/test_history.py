@@ -9,7 +9,7 @@ import pytest
 
 import cade_tf
 from cade_tf.errors import InputError
-from cade_tf.training.history import HISTORY_FILE
+from cade_tf.training.history import HISTORY_FILE, MOST_STEPS, History
 from cade_tf.training.metrics import STEP_METRICS
 from cade_tf.training.trainer import train
 from tests.training.small_run import small_config, small_graph
@@ -51,6 +51,17 @@ def test_a_resumed_run_has_the_history_of_its_earlier_processes(graph, tmp_path)
     np.testing.assert_array_equal(longer.history["loss"], whole.history["loss"])
     again = train(graph, config.replace(steps=40), run_dir=tmp_path, progress=False)
     assert again.history == longer.history
+
+
+def test_a_history_of_many_steps_is_thinned_and_keeps_its_last():
+    history = History()
+    for step in range(1, 3 * MOST_STEPS):
+        history.add(step, {"loss": 1 / step})
+    columns = history.columns()
+    assert MOST_STEPS / 2 <= len(columns["step"]) <= MOST_STEPS
+    assert columns["step"][-1] == 3 * MOST_STEPS - 1
+    assert max(np.diff(columns["step"])) <= 4
+    assert columns["loss"] == [1 / step for step in columns["step"]]
 
 
 @pytest.mark.parametrize("damage", ["", "[1]", '{"a": {}}', '{"1": {"loss": "x"}}'])
