@@ -98,7 +98,8 @@ def _label(graph: Graph, node: int) -> str:
         return ""
     classes = np.flatnonzero(graph.labels[node]) if graph.is_multilabel else [graph.labels[node]]
     names = graph.class_names
-    return _cell("+".join(names[c] if names and c >= 0 else str(c) for c in classes))
+    # A number alone would be no label to TensorBoard, which then shows another column.
+    return _cell("+".join(names[c] if names and c >= 0 else f"class {c}" for c in classes))
 
 
 def _cell(value: object) -> str:
