@@ -351,7 +351,7 @@ def _diagnosis_table(curves: Mapping[Curve, list[dict[str, Any]]]) -> str:
 def _draw(
     dataset: str, curves: Mapping[Curve, list[dict[str, Any]]], probe: str, folder: Path
 ) -> Path:
-    from cade_tf.evaluation.pictures import require_matplotlib, save_figure
+    from cade_tf.figures import require_matplotlib, save_figure
 
     figure = require_matplotlib().Figure(figsize=(6.4, 4.4))
     axes = figure.subplots()

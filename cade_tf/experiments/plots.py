@@ -81,7 +81,7 @@ def _lines(
     path: Path,
     printed: str | None,
 ) -> None:
-    from cade_tf.evaluation.pictures import require_matplotlib, save_figure
+    from cade_tf.figures import require_matplotlib, save_figure
 
     figure = require_matplotlib().Figure(figsize=(6.4, 4.4))
     axes = figure.subplots()
