@@ -96,13 +96,16 @@ def _figure(
     classes = np.full(count, -1) if labels is None else labels[chosen]
     figure = figures.Figure(figsize=(7, 6))
     axes = figure.subplots()
+    size = float(np.clip(10_000 / count, 4, 16))
     for index in np.unique(classes):
         mine = classes == index
         name = "no label" if index < 0 else class_names[index] if class_names else f"class {index}"
         colour = "0.7" if index < 0 else f"C{index % 10}"
-        axes.scatter(*points[mine].T, s=4, c=colour, label=name, linewidths=0)
+        axes.scatter(*points[mine].T, s=size, c=colour, label=name, linewidths=0)
     if labels is not None and len(np.unique(classes)) <= 20:
-        axes.legend(markerscale=4, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        axes.legend(
+            markerscale=8 / size**0.5, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5)
+        )
     axes.set_title(title)
     axes.set_xticks([])
     axes.set_yticks([])

@@ -55,6 +55,7 @@ def ask(requests, folder):
     command = [sys.executable, str(ASKER), "requests.json", "answers.json"]
     done = subprocess.run(command, cwd=folder, env=_environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    assert "custom gradients" not in done.stderr
     return json.loads((folder / "answers.json").read_text())
 
 
