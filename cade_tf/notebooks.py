@@ -1,9 +1,7 @@
 """What objects of cade_tf look like in a notebook."""
 
 import html
-import io
 from collections.abc import Mapping
-from typing import Any
 
 LONGEST = 60
 """Longer values are cut, so that a repr stays a line."""
@@ -34,15 +32,3 @@ def short(value: object, longest: int = LONGEST) -> str:
     """
     text = repr(value)
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
-
-
-def shown_in_notebooks(figure: Any) -> Any:
-    """A matplotlib figure that a notebook shows, also where pyplot was never imported."""
-
-    def png() -> bytes:
-        file = io.BytesIO()
-        figure.savefig(file, format="png", dpi=100, bbox_inches="tight")
-        return file.getvalue()
-
-    figure._repr_png_ = png
-    return figure

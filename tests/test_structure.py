@@ -29,7 +29,7 @@ STAGES = (
     "examples",
 )
 # The methods by which a user drives the later stages hand over to them.
-DELEGATES = ("models/graph_model.py", "training/trainer.py")
+DELEGATES = ("models/graph_model.py",)
 
 
 def stage_of(module):

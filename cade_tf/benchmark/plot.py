@@ -5,7 +5,7 @@ from pathlib import Path
 
 from cade_tf.benchmark.measure import Measurement
 from cade_tf.benchmark.targets import measured
-from cade_tf.evaluation.pictures import require_matplotlib, save_figure
+from cade_tf.figures import require_matplotlib, save_figure
 
 
 def draw(found: Sequence[Measurement], k: int, path: Path) -> None:

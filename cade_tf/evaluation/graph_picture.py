@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cade_tf.evaluation.pictures import require_matplotlib, save_figure
+from cade_tf.figures import require_matplotlib, save_figure
 from cade_tf.graph.graph import Graph
 
 

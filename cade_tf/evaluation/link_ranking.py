@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from cade_tf.graph.graph import Graph
 from cade_tf.graph.link_splits import LinkSplit, hidden_edges
 from cade_tf.inference.pair_scores import dual_affinities
 from cade_tf.models.dual_encoder import DualEncoder
-from cade_tf.training.trainer import Trained, train_graph
+from cade_tf.training.trainer import Trained, one_config, train_graph
 
 DOT, DUAL = "dot", "dual"
 SCORES = (DUAL, DOT)
@@ -41,23 +42,26 @@ class LinkPrediction:
 
 def predict_links(
     graph: Graph,
-    config: Config,
+    config: Config | None = None,
     *,
     hidden_ratio: float = 0.1,
     unseen_ratio: float = 0.0,
     run_dir: str | Path | None = None,
     progress: bool = True,
+    **options: Any,
 ) -> LinkPrediction:
     """Hides edges, trains on the others, and scores how well the hidden ones are found.
 
     Args:
         graph: The whole graph.
-        config: Options of the training; `split_seed` chooses what is hidden.
+        config: All options of the training, exactly as they are; `split_seed` chooses what is
+            hidden.
         hidden_ratio: Share of the edges that is hidden.
         unseen_ratio: Share of the nodes that training does not see at all.
         run_dir: Where checkpoints and TensorBoard events go; a run found there is continued.
             None keeps nothing.
         progress: Whether to show progress.
+        **options: Instead of `config`, some options by name; see `train`.
 
     Returns:
         The training and its scores.
@@ -74,6 +78,7 @@ def predict_links(
     >>> len(found.split.test_edges), sorted(found.scores["dual"])
     (8, ['ap', 'auc'])
     """
+    config = one_config(config, options)
     for name, unused in _UNUSED.items():
         if getattr(config, name) != unused:
             raise InputError(
@@ -90,8 +95,8 @@ def predict_links(
             trained.model,
             visible,
             pairs,
-            draws=config.embed_walks,
-            seed=config.seed,
+            draws=trained.config.embed_walks,
+            seed=trained.config.seed,
             progress=progress,
         )
 

@@ -1,6 +1,5 @@
-"""A picture of embeddings: t-SNE in the plane, coloured by class."""
+"""A picture of embeddings: nodes in the plane by t-SNE or UMAP, coloured by class."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -8,38 +7,14 @@ import numpy as np
 
 from cade_tf.errors import InputError
 from cade_tf.evaluation.design import Matrix, as_dense
+from cade_tf.figures import require_matplotlib, save_figure, shown_in_notebooks
 from cade_tf.graph.graph import Graph
-from cade_tf.notebooks import shown_in_notebooks
+
+TSNE, UMAP = "tsne", "umap"
+METHODS = (TSNE, UMAP)
 
 # Beyond some thousand points t-SNE takes minutes and the picture becomes a blot.
 MAX_POINTS = 5_000
-
-
-def require_matplotlib() -> Any:
-    """matplotlib.figure, or a message that says how to get it.
-
-    Raises:
-        InputError: matplotlib is not installed.
-    """
-    try:
-        import matplotlib.figure
-    except ImportError as error:
-        raise InputError(
-            "plot",
-            "the package matplotlib",
-            "an installation without it",
-            'Install it with pip install "cade_tf[plot]".',
-        ) from error
-    return matplotlib.figure
-
-
-def save_figure(figure: Any, path: str | Path) -> None:
-    """Writes a matplotlib figure as a whole or not at all; the suffix names the format."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    figure.savefig(part, format=path.suffix.lstrip(".") or "png", dpi=150, bbox_inches="tight")
-    os.replace(part, path)
 
 
 def tsne_picture(
@@ -67,41 +42,49 @@ def tsne_picture(
     """
     if labels is not None and labels.ndim == 2:
         raise InputError("labels", "one class per node", "a label matrix", "Leave the labels out.")
-    save_figure(_tsne_figure(embeddings, labels, title, class_names, seed), path)
+    save_figure(_figure(embeddings, labels, title, class_names, TSNE, seed), path)
 
 
-def plot_embeddings(graph: Graph, embeddings: Matrix, *, title: str = "", seed: int = 0) -> Any:
-    """Draws the nodes of a graph in the plane by t-SNE, coloured by class.
+def plot_embeddings(
+    graph: Graph, embeddings: Matrix, *, method: str = TSNE, title: str = "", seed: int = 0
+) -> Any:
+    """Draws the nodes of a graph in the plane, coloured by class.
 
     Args:
         graph: The graph, for labels and names of classes; nodes of a graph without labels, or
             with several per node, are drawn in one colour.
         embeddings: [nodes, width], rows in the order of the graph; at most `MAX_POINTS` nodes are
             drawn, chosen at random.
+        method: tsne, or umap (`pip install "cade_tf[umap]"`), which keeps more of the distances
+            between groups.
         title: Title of the picture; the name of the graph by default.
-        seed: Seed of the choice and of t-SNE.
+        seed: Seed of the choice and of the method.
 
     Returns:
         A matplotlib figure, which a notebook shows and `savefig` writes.
 
     Raises:
-        InputError: matplotlib is missing, there are fewer than 5 nodes, or these are embeddings
-            of another graph.
+        InputError: matplotlib or umap-learn is missing, there are fewer than 5 nodes, or these
+            are embeddings of another graph.
     """
+    if method not in METHODS:
+        raise InputError("method", "one of " + ", ".join(METHODS), method, "Choose one.")
     if embeddings.shape[0] != graph.num_nodes:
         raise InputError(
             "embeddings", f"{graph.num_nodes} rows", embeddings.shape[0], "Embed this graph."
         )
     labels = None if graph.is_multilabel else graph.labels
     names = None if labels is None else graph.class_names
-    return shown_in_notebooks(_tsne_figure(embeddings, labels, title or graph.name, names, seed))
+    figure = _figure(embeddings, labels, title or graph.name, names, method, seed)
+    return shown_in_notebooks(figure)
 
 
-def _tsne_figure(
+def _figure(
     embeddings: Matrix,
     labels: np.ndarray | None,
     title: str,
     class_names: tuple[str, ...] | None,
+    method: str,
     seed: int,
 ) -> Any:
     figures = require_matplotlib()
@@ -109,30 +92,51 @@ def _tsne_figure(
         raise InputError("embeddings", "at least 5 nodes", embeddings.shape[0], "Draw more.")
     count = min(embeddings.shape[0], MAX_POINTS)
     chosen = np.random.default_rng(seed).choice(embeddings.shape[0], count, replace=False)
-    points = _plane(embeddings[chosen], seed)
+    points = _plane(embeddings[chosen], method, seed)
     classes = np.full(count, -1) if labels is None else labels[chosen]
     figure = figures.Figure(figsize=(7, 6))
     axes = figure.subplots()
+    size = float(np.clip(10_000 / count, 4, 16))
     for index in np.unique(classes):
         mine = classes == index
         name = "no label" if index < 0 else class_names[index] if class_names else f"class {index}"
         colour = "0.7" if index < 0 else f"C{index % 10}"
-        axes.scatter(*points[mine].T, s=4, c=colour, label=name, linewidths=0)
+        axes.scatter(*points[mine].T, s=size, c=colour, label=name, linewidths=0)
     if labels is not None and len(np.unique(classes)) <= 20:
-        axes.legend(markerscale=4, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        axes.legend(
+            markerscale=8 / size**0.5, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5)
+        )
     axes.set_title(title)
     axes.set_xticks([])
     axes.set_yticks([])
     return figure
 
 
-def _plane(embeddings: Matrix, seed: int) -> np.ndarray:
+def _plane(embeddings: Matrix, method: str, seed: int) -> np.ndarray:
     from sklearn.decomposition import PCA
-    from sklearn.manifold import TSNE
+    from sklearn.manifold import TSNE as SklearnTSNE
 
     dense = as_dense(embeddings)
     # Fifty principal components hold what neighbourhoods need and cost a fraction of the time.
     if dense.shape[1] > 50 and len(dense) > 50:
         dense = PCA(50, random_state=seed).fit_transform(dense)
+    if method == UMAP:
+        neighbors = min(15, len(dense) - 1)
+        # One thread: others would make the picture another one each time.
+        found = _require_umap()(n_neighbors=neighbors, random_state=seed, n_jobs=1)
+        return np.asarray(found.fit_transform(dense))
     perplexity = min(30.0, (len(dense) - 1) / 3)
-    return TSNE(perplexity=perplexity, init="pca", random_state=seed).fit_transform(dense)
+    return SklearnTSNE(perplexity=perplexity, init="pca", random_state=seed).fit_transform(dense)
+
+
+def _require_umap() -> Any:
+    try:
+        from umap import UMAP as LearnUMAP
+    except ImportError as error:
+        raise InputError(
+            "method",
+            "the package umap-learn",
+            "an installation without it",
+            'Install it with pip install "cade_tf[umap]", or use method="tsne".',
+        ) from error
+    return LearnUMAP

@@ -12,9 +12,9 @@ from optuna.trial import TrialState
 
 from cade_tf.config import Config
 from cade_tf.errors import InputError
-from cade_tf.evaluation.pictures import require_matplotlib, save_figure
 from cade_tf.experiments.search_space import SearchSpace
 from cade_tf.experiments.validation import make_validate
+from cade_tf.figures import require_matplotlib, save_figure
 from cade_tf.files import atomic_write
 from cade_tf.graph import loading, splits
 from cade_tf.models.dual_encoder import DualEncoder

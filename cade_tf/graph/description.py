@@ -106,6 +106,9 @@ def _labels(graph: Graph) -> list[Row]:
     return rows
 
 
+_ONE_WAY = "are given in one direction only; the graph is undirected here."
+
+
 def warnings(graph: Graph) -> list[str]:
     """What may make training useless or a result wrong: each a sentence, also for training.
 
@@ -121,15 +124,12 @@ def warnings(graph: Graph) -> list[str]:
     >>> warnings(Graph.from_edges([[0, 1], [1, 0]], features=np.ones((2, 3))))
     ['All nodes have the same features; only edges can tell nodes apart.']
     """
-    return [*graph.notes, *_direction(graph), *same_features(graph.features)]
-
-
-def _direction(graph: Graph) -> list[str]:
     one_way, edges = graph.report.one_way, graph.num_edges
-    if not one_way:
-        return []
-    share = f"All {edges:,}" if one_way == edges else f"{one_way:,} of {edges:,}"
-    return [f"{share} edges are given in one direction only; the graph is undirected here."]
+    directed = []
+    # Where every edge is given once, that is how most undirected graphs are written down.
+    if 0 < one_way < edges:
+        directed = [f"{one_way:,} of {edges:,} edges {_ONE_WAY}"]
+    return [*graph.notes, *directed, *same_features(graph.features)]
 
 
 def same_features(features: Features | None) -> list[str]:
@@ -162,6 +162,8 @@ def same_features(features: Features | None) -> list[str]:
 def notes(graph: Graph) -> list[str]:
     """What is legal but may surprise: each a sentence, the gravest first."""
     found = warnings(graph)
+    if 0 < graph.report.one_way == graph.num_edges:
+        found.append(f"All {graph.num_edges:,} edges {_ONE_WAY}")
     isolated = int((graph.degrees == 0).sum())
     if isolated:
         found.append(f"{isolated:,} nodes have no edge; they aggregate only themselves.")

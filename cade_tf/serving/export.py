@@ -1,6 +1,7 @@
 """A trained encoder as a versioned SavedModel, as TensorFlow Serving wants it."""
 
 import fcntl
+import itertools
 import os
 import shutil
 import tempfile
@@ -8,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
 
 from cade_tf.config import EmbeddingOptions
 from cade_tf.errors import InputError
@@ -67,6 +69,7 @@ def export_model(
                 experimental_custom_gradients=False, save_debug_info=False
             ),
         )
+        _drop_gradients(scratch)
         if card is not None:
             with atomic_write(scratch / MODEL_CARD) as file:
                 file.write(card(list(module.functions)).encode())
@@ -77,6 +80,19 @@ def export_model(
         raise
     finally:
         os.close(held)
+
+
+def _drop_gradients(folder: Path) -> None:
+    """Removes the names of gradients, which are not saved: loading would warn of each."""
+    path = folder / tf.saved_model.SAVED_MODEL_FILENAME_PB
+    saved = saved_model_pb2.SavedModel.FromString(path.read_bytes())
+    for meta_graph in saved.meta_graphs:
+        graph = meta_graph.graph_def
+        functions = (function.node_def for function in graph.library.function)
+        for node in itertools.chain(graph.node, *functions):
+            if "_gradient_op_type" in node.attr:
+                del node.attr["_gradient_op_type"]
+    path.write_bytes(saved.SerializeToString(deterministic=True))
 
 
 def _make_scratch(export_dir: Path) -> tuple[Path, int]:

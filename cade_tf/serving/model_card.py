@@ -38,8 +38,7 @@ def model_card(
     """
     sections = [
         f"# {NAMES[config.model]}",
-        f"Node embeddings of width {model.dim}"
-        + (", each of unit length." if model.normalize in ("output", "both") else "."),
+        f"Node embeddings of width {model.dim}.{_length(model)}",
         "## Intended use",
         "Unsupervised embeddings of attributed, undirected graphs, for classifiers, link "
         "prediction, clustering and search by similarity; also of nodes and graphs that training "
@@ -62,6 +61,16 @@ def model_card(
     return "\n\n".join(sections) + "\n"
 
 
+def _length(model: DualEncoder) -> str:
+    if model.normalize not in ("output", "both"):
+        return ""
+    return (
+        " A node's embedding is the mean of unit vectors, one for each of its contexts, so that "
+        "its length is at most 1; scale it to unit length where cosines are meant. The vectors of "
+        "a pair, and of a node without context (`encode_tree`), have unit length."
+    )
+
+
 def _data(data: dict[str, Any], model: DualEncoder) -> str:
     rows = [(name, f"{v:,}" if isinstance(v, int) else v) for name, v in data.items()]
     features = (
@@ -81,17 +90,19 @@ def _scores(results: Sequence[dict[str, Any]]) -> str:
     for probe, values in probes.items():
         for score, title in SCORES.items():
             found = [r["scores"][probe][score] for r in results if probe in r.get("scores", {})]
+            text = f"{np.mean(found):.4f}"
             if len(found) > 1:
-                spread = f"± {np.std(found, ddof=1):.4f} (standard deviation, {len(found)} runs)"
-            else:
-                error = (found[0] * (1 - found[0]) / max(values["test_nodes"], 1)) ** 0.5
-                spread = (
-                    f"± {error:.4f} (binomial standard error of {values['test_nodes']:,} nodes)"
-                )
-            rows.append((f"{probe}, {title}", f"{np.mean(found):.4f} {spread}"))
+                text += f" ± {np.std(found, ddof=1):.4f} (standard deviation, {len(found)} runs)"
+            elif score == "micro_f1":
+                # Of one class per node it is a share of nodes; macro-F1 is no share of anything.
+                count = values["test_nodes"]
+                error = (found[0] * (1 - found[0]) / max(count, 1)) ** 0.5
+                text += f" ± {error:.4f} (binomial standard error of {count:,} nodes)"
+            rows.append((f"{probe}, {title}", text))
     if not rows:
         return "None: the data had no labels, or no unseen nodes."
-    return "Node classification of unseen nodes.\n\n" + _table(("probe", "score"), rows)
+    scored_on = results[0].get("scored_on", "unseen nodes")
+    return f"Node classification of {scored_on}.\n\n" + _table(("probe", "score"), rows)
 
 
 def _export(model: DualEncoder, graph: Graph | None, signatures: Sequence[str]) -> str:

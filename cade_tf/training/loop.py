@@ -188,6 +188,7 @@ class Loop:
         first = self._restore()
         if self._summaries is not None and not first:
             self._summaries.start(self.config)
+            self._summaries.details(self.step)
         try:
             if self.validates_start and not first and self.last:
                 self._validate(0)

@@ -97,8 +97,9 @@ def _label(graph: Graph, node: int) -> str:
     if graph.labels is None:
         return ""
     classes = np.flatnonzero(graph.labels[node]) if graph.is_multilabel else [graph.labels[node]]
-    names = graph.class_names
-    return _cell("+".join(names[c] if names and c >= 0 else str(c) for c in classes))
+    names = [graph.class_names[c] if graph.class_names and c >= 0 else str(c) for c in classes]
+    # Numbers alone would be no labels to TensorBoard, which then shows another column.
+    return _cell("+".join(f"class {n}" if n.lstrip("-").isdecimal() else n for n in names))
 
 
 def _cell(value: object) -> str:

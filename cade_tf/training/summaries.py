@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from cade_tf import presets
 from cade_tf.config import Config, FeatureOptions, ModelOptions, SplitOptions, TrainingOptions
+from cade_tf.graph.graph import Graph
 from cade_tf.layers.bi_attention import entropy
 from cade_tf.training import curves
 from cade_tf.training.checkpoints import writing_to
 from cade_tf.training.metrics import rank_me
+from cade_tf.training.node_map import NodeMap
 from cade_tf.training.step import TrainingStep
 from cade_tf.training.uncached import uncached
 
@@ -29,6 +32,11 @@ _EXPLAINING = (
     *FeatureOptions.field_names(),
     *ModelOptions.field_names(),
     *TrainingOptions.field_names(),
+)
+
+_MAP = (
+    "Some nodes in the plane by t-SNE, coloured by class where there are classes. Every picture "
+    "starts from the places of the one before. In a healthy run classes separate or stay apart."
 )
 
 PIXELS = 16
@@ -53,6 +61,7 @@ class Summaries:
     def __init__(self, run_dir: Path) -> None:
         self.run_dir = run_dir
         self.folder = run_dir / EVENTS_FOLDER
+        self._map: NodeMap | None = None
 
     @functools.cached_property
     def _writer(self) -> Any:
@@ -87,24 +96,35 @@ class Summaries:
             tf.summary.text("2_flags", "| flag | value |\n|---|---|\n" + rows)
 
     def details(self, step: TrainingStep) -> None:
-        """Looks into the model: weights, attention, and whether embeddings collapse."""
+        """Looks into the model: weights, attention, some nodes, whether embeddings collapse."""
+        number = int(step.step.numpy())
         scores = step.look()
-        with self._writer.as_default(step=step.step.numpy()):
+        if not bool(tf.reduce_all(tf.math.is_finite(scores.dual.nodes))):
+            return  # The step will say what is wrong.
+        self._map = self._map or NodeMap(step)
+        nodes = self._map.picture()
+        with self._writer.as_default(step=number):
             _weights(step)
+            if nodes is not None:
+                tf.summary.image("some_nodes/by_tsne", nodes[None], description=_MAP)
             _scalar("rank_me", rank_me(scores.dual.nodes.numpy()))
             if step.model.attention is not None:
                 _attention(tf.cast(scores.dual.attention, tf.float32))
 
-    def final(self, config: Config, scores: Mapping[str, float], step: int) -> None:
+    def final(self, config: Config, scores: Mapping[str, float], step: int, graph: Graph) -> None:
         """Writes options and final scores as one trial of the HParams table.
 
-        Of the options only the model and those that differ from their defaults are there, without
-        those that say where and how a run is kept: they explain no score. TensorBoard itself makes
-        the columns of what it finds in all runs.
+        TensorBoard itself makes the columns of what it finds in all runs; see `explaining`.
+
+        Args:
+            config: Options of the run.
+            scores: Final scores by name.
+            step: The last step.
+            graph: The training graph.
         """
         from tensorboard.plugins.hparams import api
 
-        shown = explaining(config)
+        shown = explaining(config, graph)
         trial = f"{self.run_dir.absolute().parent.name}/{self.run_dir.absolute().name}"
         folder = self.run_dir / FINAL_FOLDER
         with writing_to(folder):
@@ -132,12 +152,24 @@ class Summaries:
                 self._writer.close()
 
 
-def explaining(config: Config) -> dict[str, bool | float | int | str]:
-    """The model, and the options that differ from their defaults and may explain a score."""
+def explaining(config: Config, graph: Graph) -> dict[str, bool | float | int | str]:
+    """The model, and the options that a user chose and that may explain a score.
+
+    What the defaults or the preset say is the same in most runs, and would fill the table with
+    constant columns; where and how a run is kept explains no score.
+
+    Args:
+        config: Options of a run.
+        graph: The training graph, which a preset may read.
+    """
+    usual: dict[str, Any] = {}
+    if config.preset is not None:
+        usual = presets.options_of(config.preset, config.model, lambda: graph, {})
+        del usual["preset"]
     return {
         name: _plain(getattr(config, name))
         for name in _EXPLAINING
-        if name == "model" or getattr(config, name) != config.default(name)
+        if name == "model" or getattr(config, name) != usual.get(name, config.default(name))
     }
 
 
@@ -181,7 +213,9 @@ def _weights(step: TrainingStep) -> None:
 
 def _attention(attention: tf.Tensor) -> None:
     """The K x K matrices of a batch: their entries, their mean, how sharp they are."""
-    _scalar("attention_entropy", tf.reduce_mean(entropy(attention)))
+    k = attention.shape[-1]
+    if k > 1:
+        _scalar("attention_entropy", tf.reduce_mean(entropy(attention)) / (2 * np.log(k)))
     tf.summary.histogram(
         "attention/weights",
         attention,
@@ -191,12 +225,15 @@ def _attention(attention: tf.Tensor) -> None:
     tf.summary.image(
         "attention/mean",
         _picture(mean)[None],
-        description="Mean K x K attention of some pairs; bright is high.",
+        description="Mean K x K attention of some pairs. One even colour: all count alike.",
     )
 
 
 def _picture(matrix: np.ndarray) -> np.ndarray:
-    """A matrix as an image, dark for 0 and bright for its largest entry: [height, width, 3]."""
-    level = matrix / max(float(matrix.max()), 1e-12)
+    """A matrix of weights as an image: [height, width, 3], dark for 0, bright for twice the mean.
+
+    On this scale equal weights have one middle colour, and no noise looks like a preference.
+    """
+    level = np.minimum(matrix / (2 * max(float(matrix.mean()), 1e-12)), 1.0)
     colors = np.stack([level**0.5, level, 0.25 + 0.5 * (1 - level)], axis=-1)
     return np.kron(colors, np.ones((PIXELS, PIXELS, 1))).astype(np.float32)

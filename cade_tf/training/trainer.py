@@ -2,7 +2,7 @@
 
 import dataclasses
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from cade_tf.training.initialization import start_as_smoothing
 from cade_tf.training.loop import Loop, Validate
 from cade_tf.training.metrics import collapse_warning
 from cade_tf.training.step import TrainingStep
+from cade_tf.training.training_picture import draw_history
 
 _log = logging.getLogger(__name__)
 _OF_COMMANDS = (
@@ -111,8 +112,6 @@ class Trained:
         >>> config = Config(dim=8, fanouts=(2, 2), steps=20, batch_size=4)
         >>> figure = train(graph, config, progress=False).plot()
         """
-        from cade_tf.evaluation.training_picture import draw_history
-
         return draw_history(self.history, f"{self.config.model}, {self.steps} steps")
 
     def __repr__(self) -> str:
@@ -180,15 +179,7 @@ def train(
     >>> train(graph, dim=8, steps=2, batch_size=4, progress=False).config.loss
     'softmax'
     """
-    if config is None:
-        config = Config.from_given(**options)
-    elif options:
-        raise InputError(
-            "options",
-            "a Config or options by name",
-            f"a Config and {', '.join(options)}",
-            "Put them into the Config.",
-        )
+    config = one_config(config, options)
     _refuse_unused(config)
     if config.validate_every and validate is None and config.stop_on != PAIRS:
         raise InputError(
@@ -202,6 +193,24 @@ def train(
         validate=validate,
         transform=transform,
     )
+
+
+def one_config(config: Config | None, options: Mapping[str, Any]) -> Config:
+    """Options that are given as a Config, or some of them by name.
+
+    Raises:
+        InputError: Both are given.
+    """
+    if config is None:
+        return Config.from_given(**options)
+    if options:
+        raise InputError(
+            "options",
+            "a Config or options by name",
+            f"a Config and {', '.join(options)}",
+            "Put them into the Config.",
+        )
+    return config
 
 
 def _refuse_unused(config: Config) -> None:

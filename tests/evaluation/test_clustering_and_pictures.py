@@ -5,6 +5,7 @@ import pytest
 
 from cade_tf.errors import InputError
 from cade_tf.evaluation import clustering, pictures
+from cade_tf.graph.graph import Graph
 
 
 def groups(seed=0):
@@ -53,3 +54,23 @@ def test_a_missing_matplotlib_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(InputError, match=r"cade_tf\[plot\]"):
         pictures.tsne_picture(np.zeros((9, 2)), None, tmp_path / "picture.png")
+
+
+def test_a_missing_umap_says_what_to_install(monkeypatch):
+    embeddings, _ = groups()
+    graph = Graph.from_edges([[0, 1]], num_nodes=90)
+    monkeypatch.setitem(sys.modules, "umap", None)
+    with pytest.raises(InputError, match=r'cade_tf\[umap\]", or use method="tsne"'):
+        pictures.plot_embeddings(graph, embeddings, method="umap")
+    with pytest.raises(InputError, match="one of tsne, umap"):
+        pictures.plot_embeddings(graph, embeddings, method="pca")
+
+
+def test_umap_draws_the_same_picture_twice():
+    pytest.importorskip("umap")
+    embeddings, _ = groups()
+    graph = Graph.from_edges([[0, 1]], num_nodes=90)
+    first, second = (
+        pictures.plot_embeddings(graph, embeddings, method="umap")._repr_png_() for _ in range(2)
+    )
+    assert first == second

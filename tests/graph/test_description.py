@@ -78,7 +78,9 @@ def test_direction_that_is_dropped_is_told():
     assert warnings(mixed) == [
         "1 of 2 edges are given in one direction only; the graph is undirected here."
     ]
-    assert "All 1 edges are given in one" in warnings(Graph.from_edges([[0, 1]]))[0]
+    once = Graph.from_edges([[0, 1], [1, 2]])
+    assert "All 2 edges are given in one" in notes(once)[0]
+    assert warnings(once) == []
     assert warnings(Graph.from_edges([[0, 1], [1, 0]])) == []
 
 

@@ -16,6 +16,7 @@ from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
 from cade_tf.inference.on_demand import embed_nodes
 from cade_tf.inference.pairs import embed_pair
+from cade_tf.models import CadeMS
 from cade_tf.serving import export
 from cade_tf.serving.encoder_module import EncoderModule
 from cade_tf.serving.export import export_model
@@ -54,6 +55,7 @@ def ask(requests, folder):
     command = [sys.executable, str(ASKER), "requests.json", "answers.json"]
     done = subprocess.run(command, cwd=folder, env=_environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    assert "custom gradients" not in done.stderr
     return json.loads((folder / "answers.json").read_text())
 
 
@@ -282,6 +284,26 @@ def test_a_file_in_the_place_of_the_folder_is_refused(models, tmp_path):
         export_model(models["cade_ms"], tmp_path / "file")
 
 
+def test_served_vectors_have_the_length_that_the_card_says():
+    ring = [[node, (node + hop) % 12] for node in range(12) for hop in (1, 3)]
+    features = np.random.default_rng(0).normal(size=(12, 6))
+    graph = Graph.from_edges(ring, features=features)
+    model = CadeMS(dim=8, k=2, fanouts=(2, 2))
+    model.adapt(graph)
+    functions = GraphModule(model, graph).functions
+    ids, seed = tf.constant(graph.ids), tf.constant(0, tf.int64)
+    served = functions["serving_default"](ids, seed)["embeddings"]
+    for vectors in (served, model.embed(graph, progress=False)):
+        lengths = np.linalg.norm(vectors, axis=1)
+        assert lengths.max() <= 1 + 1e-5
+        assert lengths.min() < 0.99
+    pair = functions["embed_pair"](ids[:-1], ids[1:], seed)
+    np.testing.assert_allclose(np.linalg.norm(pair["node_embeddings"], axis=1), 1, rtol=1e-5)
+    card = model_card(model, Config(model="cade_ms"), [{}], graph=graph)
+    assert "its length is at most 1" in card
+    assert "each of unit length" not in card
+
+
 def test_the_card_says_what_the_export_is(models):
     def result(micro):
         scores = {"sgd": {"micro_f1": micro, "macro_f1": 0.5, "test_nodes": 100}}
@@ -294,6 +316,7 @@ def test_the_card_says_what_the_export_is(models):
     one = card(result(0.9))
     for text in ("CADE-MS", "| nodes | 1,234 |", "0.9000 ± 0.0300 (binomial", "2.21", "a, b"):
         assert text in one
+    assert "| sgd, macro-F1 | 0.5000 |" in one
     assert "--model=cade_ms" in one
     assert "somebody" not in one
     assert "It holds no graph" in one

@@ -17,7 +17,8 @@ from cade_tf.graph import loading
 from cade_tf.graph.digits import digits
 from cade_tf.graph.splits import NodeSplit
 from cade_tf.inference import outputs
-from cade_tf.training import curves, projector
+from cade_tf.presets.recommended import decided
+from cade_tf.training import curves, node_map, projector, summaries
 from cade_tf.training.metrics import STEP_METRICS
 from cade_tf.training.summaries import EVENTS_FOLDER, FINAL_FOLDER, explaining
 from cade_tf.training.trainer import train
@@ -32,8 +33,9 @@ def run_dir(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loading, "load", lambda options, **_: small_graph())
         config = small_config(
-            model="cade_ma", k=3, steps=20, summary_every=10, detail_every=20, validate_every=20
-        )
+            model="cade_ma", k=3, steps=20, summary_every=10, detail_every=20, validate_every=20,
+            stop_on="pairs",
+        )  # fmt: skip
         single_run.train_and_evaluate(config, folder, progress=False)
     return folder
 
@@ -65,7 +67,7 @@ def values(events, tag):
 OFTEN = [*STEP_METRICS, "learning_rate", "gradient_norm", "steps_per_second", "pairs_per_second"]
 SELDOM = [
     "weights_norm", "global_bias_norm", "rank_me", "attention_entropy", "validation_mrr",
-    "validation_probe",
+    "validation_probe", "validation_pairs",
 ]  # fmt: skip
 
 
@@ -78,7 +80,7 @@ def test_scalars_are_written_every_few_steps(name, events):
 
 @pytest.mark.parametrize("tag", [*map(curves.tag, SELDOM), "attention/mean", "attention/weights"])
 def test_details_are_written_seldom(tag, events):
-    assert steps(events, tag) == [20]
+    assert steps(events, tag) == [0, 20]
 
 
 def test_a_run_that_does_not_say_how_often_gets_details_ten_times(tmp_path):
@@ -86,7 +88,7 @@ def test_a_run_that_does_not_say_how_often_gets_details_ten_times(tmp_path):
         small_graph(), small_config(steps=100, summary_every=50), run_dir=tmp_path, progress=False
     )
     found = read(tmp_path / EVENTS_FOLDER)
-    assert steps(found, curves.tag("rank_me")) == list(range(10, 101, 10))
+    assert steps(found, curves.tag("rank_me")) == list(range(0, 101, 10))
 
 
 def test_every_curve_is_written_and_no_other(events):
@@ -99,11 +101,11 @@ def test_every_curve_is_written_and_no_other(events):
 def test_the_first_group_tells_whether_the_run_is_healthy(events):
     tags = {tag for tag in events.Tags()["tensors"] if "/" in tag}
     first = min(tag.split("/")[0] for tag in tags)
-    shown = {tag.split("/")[1] for tag in tags if tag.startswith(f"{first}/")}
-    assert shown == {
-        "loss", "mrr", "validation_mrr", "validation_probe", "attention_entropy", "mean_cosine",
-        "rank_me", "pairs_per_second",
-    }  # fmt: skip
+    shown = sorted(tag.split("/")[1] for tag in tags if tag.startswith(f"{first}/"))
+    assert shown == [
+        "1_loss", "2_mrr", "3_validation_mrr", "3_validation_pairs", "3_validation_probe",
+        "4_attention_entropy", "5_mean_cosine", "6_rank_me", "7_pairs_per_second",
+    ]  # fmt: skip
 
 
 def test_everything_that_is_drawn_is_described(events, final):
@@ -117,7 +119,7 @@ def test_everything_that_is_drawn_is_described(events, final):
 def test_a_page_of_text_says_what_each_curve_should_do(events):
     (text,) = values(events, "1_is_this_run_healthy")
     for name in curves.CURVES:
-        assert f"| {curves.tag(name)} |".encode() in text.item()
+        assert f"| {name.replace('_', ' ')} |".encode() in text.item()
 
 
 def test_the_custom_page_has_charts_of_curves_that_are_there(events):
@@ -144,8 +146,34 @@ def test_the_attention_is_a_picture_of_k_by_k_squares(events):
     assert (int(width), int(height)) == (48, 48)
 
 
-def test_the_entropy_of_the_attention_is_at_most_that_of_equal_weights(events):
-    assert 0 < values(events, curves.tag("attention_entropy"))[0] <= np.log(9) + 1e-6
+def test_the_entropy_of_the_attention_is_a_share_of_that_of_equal_weights(events):
+    start, end = values(events, curves.tag("attention_entropy"))
+    assert 0 < end < start <= 1 + 1e-6
+
+
+def test_equal_weights_have_one_middle_colour():
+    flat, sharp = (summaries._picture(weights) for weights in (np.full((3, 3), 1 / 9), np.eye(3)))
+    assert np.ptp(flat, axis=(0, 1)).max() == 0
+    assert flat[0, 0, 1] == pytest.approx(0.5)
+    assert np.ptp(sharp, axis=(0, 1)).max() == 1
+
+
+def test_some_nodes_are_drawn_from_the_start_to_the_end(tmp_path):
+    graph = digits()
+    config = small_config(steps=20, summary_every=10, detail_every=10)
+    train(graph, config, run_dir=tmp_path, progress=False)
+    found = read(tmp_path / EVENTS_FOLDER)
+    assert steps(found, "some_nodes/by_tsne") == [0, 10, 20]
+    pictures = [tf.io.decode_png(v[2]).numpy() for v in values(found, "some_nodes/by_tsne")]
+    for picture in pictures:
+        shown = {tuple(colour) for colour in picture.reshape(-1, 3)}
+        assert shown == {(255, 255, 255), *map(tuple, node_map.COLORS)}
+    assert (pictures[0] != pictures[2]).any()
+
+
+def test_a_small_graph_has_no_picture_of_nodes(events):
+    assert NODES < node_map.FEWEST_NODES
+    assert "some_nodes/by_tsne" not in events.Tags()["tensors"]
 
 
 def test_the_flags_are_there_as_text(events):
@@ -168,10 +196,18 @@ def test_the_final_scores_stand_with_the_flags_in_the_hparams_table(run_dir, fin
 
 
 def test_the_hparams_table_has_the_model_and_what_differs():
-    assert explaining(Config()) == {"model": Config().model}
-    assert explaining(Config(k=3, fanouts=(4, 2), run_dir="x")) == {
+    graph = small_graph()
+    assert explaining(Config(), graph) == {"model": Config().model}
+    assert explaining(Config(k=3, fanouts=(4, 2), run_dir="x"), graph) == {
         "model": Config().model, "k": 3, "fanouts": "4,2",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("preset", ["paper", "recommended"])
+def test_what_a_preset_says_is_no_column_of_the_hparams_table(preset):
+    graph = small_graph()
+    config = decided(graph, Config.from_given(preset=preset, model="cade_ma", dim=8))
+    assert explaining(config, graph) == {"model": "cade_ma", "preset": preset, "dim": 8}
 
 
 def test_the_projector_finds_points_ids_labels_and_what_training_saw(run_dir):
@@ -187,7 +223,7 @@ def test_the_projector_finds_points_ids_labels_and_what_training_saw(run_dir):
     assert known.any()
     assert not known.all()
     assert rows == [
-        f"{i}\t{label}\t{'seen' if known[i] else 'unseen'}"
+        f"{i}\tclass {label}\t{'seen' if known[i] else 'unseen'}"
         for i, label in enumerate(small_graph().labels)
     ]
     assert f"tensor_shape: {NODES}" in (folder / projector.CONFIG_FILE).read_text()

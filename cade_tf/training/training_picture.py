@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from cade_tf.errors import InputError
-from cade_tf.evaluation.pictures import require_matplotlib
-from cade_tf.notebooks import shown_in_notebooks
+from cade_tf.figures import require_matplotlib, shown_in_notebooks
 
 PANELS = {
     "loss": ("loss",),
