@@ -64,17 +64,6 @@ class LinkSplit:
         """
         return graph.with_edges(self.train_edges if validating else self.input_edges)
 
-    def training_pairs(self, *, validating: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Edges and as many non-edges to train a link predictor on.
-
-        Args:
-            validating: Whether the validation pairs are kept out.
-        """
-        if validating:
-            return self.train_edges, self.train_non_edges
-        non_edges = np.concatenate([self.train_non_edges, self.validation_non_edges])
-        return self.input_edges, non_edges
-
     def save(self, path: str | Path) -> None:
         """Writes the split as an npz."""
         arrays.write_arrays(path, dataclasses.asdict(self))

@@ -115,6 +115,17 @@ class Summaries:
                     tf.summary.scalar(f"score/{name}", value, description=_score(name))
             writer.close()
 
+    def comparison(self, table: str, step: int) -> None:
+        """The final embeddings next to what needs no training, as text.
+
+        Args:
+            table: Lines of equal columns.
+            step: Last step of the training.
+        """
+        with writing_to(self.folder), self._writer.as_default(step=step):
+            # Four spaces before a line keep its columns in Markdown.
+            tf.summary.text("comparison", "".join(f"    {line}\n" for line in table.splitlines()))
+
     def flush(self) -> None:
         """Makes everything visible to readers.
 

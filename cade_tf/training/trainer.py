@@ -39,6 +39,7 @@ _OF_COMMANDS = (
     "memory_map",
     "fresh",
     "compare",
+    "held_out_edges",
     "verbosity",
 )
 
@@ -252,6 +253,7 @@ def _train(
                 graph,
                 model.prepared().features(graph),
                 self_weights=config.self_weights,
+                own_weight=config.own_weight,
                 seed=config.seed,
             )
         model.trained_on = graph
