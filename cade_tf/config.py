@@ -180,6 +180,11 @@ class ModelOptions(Options):
         "share of the smoothed part; it has a quarter of the dimensions. 0: there is none.",
         minimum=0.0,
     )
+    remove_mean: bool = option(
+        False,
+        "Whether the smoothing initialisation leaves out the direction in which the mean of all "
+        "nodes' features lies.",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

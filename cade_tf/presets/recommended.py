@@ -13,9 +13,9 @@ import math
 from collections.abc import Collection
 from typing import Any
 
-from cade_tf.config import Config
+from cade_tf.config import Config, FeatureOptions
 from cade_tf.graph.graph import Graph
-from cade_tf.presets.statistics import GraphStatistics
+from cade_tf.presets.statistics import GraphStatistics, mean_share
 
 SCALINGS = {
     "none": "standard_row",
@@ -32,6 +32,8 @@ LEAST_SELF, MOST_SELF = 0.35, 0.7
 LEAST_OWN, MOST_OWN = 0.4, 1.0
 # Neighbours less alike than this say little.
 LITTLE_ALIKE = 0.015
+# Where the mean has more than this of nodes' squared length, all of them point the same way.
+LARGE_MEAN = 0.2
 # CADE-MA's K aggregators lie this far around the self weight.
 SELF_SPREAD = 0.15
 # Entries of the start's directions have the size 1 / sqrt(width), and a step of Adam moves each
@@ -126,6 +128,11 @@ def recommend(graph: Graph, config: Config, given: Collection[str] = ()) -> Reco
         changes |= _START
         changes["self_weights"] = self_weights(statistics, spread=config.model == "cade_ma")
         changes["own_weight"] = own_weight(statistics)
+        scaling = (
+            config.feature_scaling if "feature_scaling" in given else SCALINGS[statistics.kind]
+        )
+        shared = mean_share(graph, FeatureOptions(feature_scaling=scaling), seed=config.seed)
+        changes["remove_mean"] = shared > LARGE_MEAN
         changes["learning_rate"] = learning_rate(statistics)
     if "epochs" in given and config.epochs:
         # Epochs count instead of steps only where steps are left alone.
@@ -186,6 +193,8 @@ def _reasons(statistics: GraphStatistics, config: Config) -> tuple[str, ...]:
     start = "random weights"
     if config.initialization == "smoothing":
         start = f"self weight {weights} and own features at {config.own_weight:g} of its length"
+        if config.remove_mean:
+            start += ", without what all nodes share"
     length = f"{config.epochs} epochs" if config.epochs else f"{config.steps} steps"
     decided = (
         f"Decided: {config.feature_scaling} scaling, start with {start}, {length} of "

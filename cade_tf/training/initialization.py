@@ -23,6 +23,7 @@ def start_as_smoothing(
     *,
     self_weights: tuple[float, ...],
     own_weight: float = 0.0,
+    remove_mean: bool = False,
     seed: int,
 ) -> None:
     """Sets the weights of a linear encoder so that untrained it smooths and projects features.
@@ -42,6 +43,8 @@ def start_as_smoothing(
         self_weights: a, or the ends of its range.
         own_weight: How long the part of own features is on average, as a share of the smoothed
             part; 0 leaves it out.
+        remove_mean: Whether all directions are orthogonal to the mean: then embeddings have the
+            mean 0, without a bias that new nodes would have to know.
         seed: Seed of the decomposition.
 
     Raises:
@@ -59,11 +62,11 @@ def start_as_smoothing(
     weights = np.linspace(low, high, sets) if sets > 1 else np.array([(low + high) / 2])
     depth, shares = model.sagb.depth, neighbor_shares(graph)
     own = round(OWN_SHARE * model.dim) if own_weight else 0
-    directions, length = _Smoothed(shares, features, weights, depth).directions(
-        model.dim - own, seed
-    )
+    smoothed = _Smoothed(shares, features, weights, depth, remove_mean=remove_mean)
+    directions, length = smoothed.directions(model.dim - own, seed)
     if own:
-        single, own_length = _Smoothed(shares, features, np.ones(1), depth).directions(own, seed)
+        alone = _Smoothed(shares, features, np.ones(1), depth, remove_mean=remove_mean)
+        single, own_length = alone.directions(own, seed)
         single *= own_weight * length / max(own_length, _TINY)
         directions = np.concatenate([directions, single], axis=1)
     for number, layer in enumerate(model.sagb.rounds):
@@ -79,11 +82,20 @@ class _Smoothed:
     """The smoothed features S, centred, as an operator: sparse features stay sparse."""
 
     def __init__(
-        self, shares: sp.csr_array, features: Features, weights: np.ndarray, depth: int
+        self,
+        shares: sp.csr_array,
+        features: Features,
+        weights: np.ndarray,
+        depth: int,
+        *,
+        remove_mean: bool,
     ) -> None:
         self.shares, self.features = shares, features
         self.transposed = sp.csr_array(shares.T)
         self.weights, self.depth = weights.astype(np.float32), depth
+        ones = np.full((shares.shape[0], 1), 1 / max(shares.shape[0], 1), np.float32)
+        mean = np.asarray(features.T @ self._filter(ones, self.transposed))
+        self.removed = mean / max(np.linalg.norm(mean), _TINY) * remove_mean
 
     def directions(self, count: int, seed: int) -> tuple[np.ndarray, float]:
         """The first right singular vectors, and how long S is in their directions.
@@ -99,19 +111,23 @@ class _Smoothed:
         for _ in range(_POWER_ITERATIONS):
             basis = np.linalg.qr(self.adjoint(np.linalg.qr(self.apply(basis))[0]))[0]
         _, values, rotation = np.linalg.svd(self.apply(basis), full_matrices=False)
-        columns = (basis @ rotation.T)[:, :found]
+        columns = self._kept(basis @ rotation.T)[:, :found]
         padded = np.pad(columns, ((0, 0), (0, count - found))).astype(np.float32)
         return padded, float(np.linalg.norm(values[:found]))
 
     def apply(self, vectors: np.ndarray) -> np.ndarray:
         """S times vectors."""
-        rows = self._filter(np.asarray(self.features @ vectors), self.shares)
+        rows = self._filter(np.asarray(self.features @ self._kept(vectors)), self.shares)
         return rows - rows.mean(axis=0)
 
     def adjoint(self, vectors: np.ndarray) -> np.ndarray:
         """S transposed times vectors."""
         rows = self._filter(vectors - vectors.mean(axis=0), self.transposed)
-        return np.asarray(self.features.T @ rows)
+        return self._kept(np.asarray(self.features.T @ rows))
+
+    def _kept(self, vectors: np.ndarray) -> np.ndarray:
+        """Vectors [width, columns] without their part in the direction that is removed."""
+        return vectors - self.removed @ (self.removed.T @ vectors)
 
     def _filter(self, rows: np.ndarray, shares: sp.csr_array) -> np.ndarray:
         """The mean over the parameter sets of (a I + (1 - a) P)^L rows."""

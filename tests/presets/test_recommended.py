@@ -63,6 +63,16 @@ def test_the_less_neighbours_have_in_common_the_more_a_node_is_itself():
         assert weights[0] == weights[1] == most
 
 
+def test_what_all_nodes_share_is_removed_where_it_is_large():
+    rng = np.random.default_rng(0)
+    edges = rng.integers(0, 200, (800, 2))
+    for density, removed in ((0.6, True), (0.05, False)):
+        words = (rng.random((200, 80)) < density).astype(np.float32)
+        found = recommend(Graph.from_edges(edges, features=words, num_nodes=200), Config())
+        assert found.changes["remove_mean"] is removed
+        assert ("what all nodes share" in found.reasons[1]) is removed
+
+
 def test_nodes_without_features_rely_on_their_neighbours():
     assert weight(zero_rows=0.4) < weight()
 
