@@ -190,6 +190,17 @@ class ModelOptions(Options):
         minimum=0.0,
         maximum=1.0,
     )
+    own_weight: float = option(
+        0.0,
+        "Length of a part of the smoothing initialisation that holds a node's own features, as a "
+        "share of the smoothed part; it has a quarter of the dimensions. 0: there is none.",
+        minimum=0.0,
+    )
+    remove_mean: bool = option(
+        False,
+        "Whether the smoothing initialisation leaves out the direction in which the mean of all "
+        "nodes' features lies.",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -334,6 +345,14 @@ class ValidationOptions(Options):
     )
     patience: int = option(
         5, "Validations without a better score before training stops.", minimum=1
+    )
+
+    held_out_edges: float = option(
+        0.05,
+        "Where nodes have no labels: share of edges that training does not see, and by which its "
+        "end compares the model with what needs no training. 0: training sees all edges.",
+        minimum=0.0,
+        maximum=0.5,
     )
 
     def __post_init__(self) -> None:

@@ -119,11 +119,6 @@ class Graph2Gauss:
         """Means of any nodes, float32 [nodes, L]."""
         return self.encoder(_tensor(attributes))[0].numpy()
 
-    def link_scores(self, attributes: Matrix, pairs: np.ndarray) -> np.ndarray:
-        """Minus the energy of pairs of nodes; the larger, the likelier a link."""
-        mean, variance = self.encoder(_tensor(attributes))
-        return -kl_energy(mean, variance, tf.constant(pairs)).numpy()
-
 
 def train(
     graph: Graph,

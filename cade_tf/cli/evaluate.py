@@ -53,12 +53,13 @@ def run(options: EvaluateOptions, words: list[str]) -> int:
         checks.data(data)
     else:
         source = run_folder(options.run_dir)
-        _, data = open_run(source, options)
+        config, data = open_run(source, options)
     checks.picture(options.plot)
     if options.output is not None:
         checks.writable_file("output", options.output)
     logs.configure("info")
-    from cade_tf.experiments import single_run
+    from cade_tf.evaluation import comparison
+    from cade_tf.experiments import single_run, untrained
     from cade_tf.graph import loading, splits
     from cade_tf.training import manifest
 
@@ -66,10 +67,12 @@ def run(options: EvaluateOptions, words: list[str]) -> int:
     if options.embeddings is not None:
         split = splits.node_split(graph, options)
         embeddings = read_embeddings(source, graph.num_nodes)
+        seen, name = split.seen, source.stem
     else:
         manifest.check(source, single_run.SPLIT_FILE)
         split = splits.NodeSplit.load(source / single_run.SPLIT_FILE)
         embeddings = _of_run(source, graph)
+        seen, name = split.train if config.validate_every else split.seen, config.model
     scored_on = single_run.scored_on(split)
     split = single_run.scored_split(graph.labels, split)
     scores = single_run.score_labels(embeddings, graph.labels, split)
@@ -81,6 +84,9 @@ def run(options: EvaluateOptions, words: list[str]) -> int:
         found = clustering.score(embeddings, graph.labels, split.test)
         scores["kmeans"] = dataclasses.asdict(found)
     _show(scores)
+    rows = untrained.compare(graph, seen, split, embeddings, name)
+    print(f"\n{comparison.table(rows)}\n{comparison.how(scored_on)}")
+    scores["comparison"] = {row.method: dataclasses.asdict(row) for row in rows}
     if options.output:
         single_run.write_json(Path(options.output), scores)
     if options.plot:

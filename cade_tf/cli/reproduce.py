@@ -7,13 +7,13 @@ from cade_tf.cli import checks, logs
 from cade_tf.errors import InputError
 from cade_tf.experiments.options import ReproduceOptions
 
-CURVE, DATA, SUMMARY = "curve", "data", "summary"
+CURVE, DATA, DEFAULT, SUMMARY = "curve", "data", "default", "summary"
 TABLES = ("table1", "table2", "table3", "sampling", "dimensions", "k", "digits")
-WORDS = (*TABLES, CURVE, DATA, SUMMARY)
+WORDS = (*TABLES, CURVE, DATA, DEFAULT, SUMMARY)
 USAGE = (
     f"cade reproduce {'|'.join(TABLES)}\n"
     "                      [--preset=NAME,...] [--methods=NAME,...] [--datasets=NAME,...]\n"
-    "       cade reproduce curve|data|summary"
+    "       cade reproduce curve|data|default|summary"
 )
 NICENESS = 5
 CELLS_PER_PROCESS = 10
@@ -40,6 +40,18 @@ def run(options: ReproduceOptions, words: list[str]) -> int:
         from cade_tf.experiments import data_table
 
         path = data_table.write(folder / name, options.data_dir)
+    elif name == DEFAULT:
+        from cade_tf.experiments import default_study
+
+        if not options.report_only:
+            default_study.run(
+                folder / name,
+                Path(options.cells),
+                options.data_dir,
+                graphs=options.datasets,
+                methods=options.methods,
+            )
+        path = default_study.write(folder / name)
     elif name == CURVE:
         path = _run_curves(options, folder / name)
     else:

@@ -179,6 +179,18 @@ def table(rows: Sequence[NodeScores] | Sequence[LinkQuality]) -> str:
     return "\n".join(lines)
 
 
+def how(scored_on: str) -> str:
+    """What the columns of a table of `NodeScores` mean.
+
+    Args:
+        scored_on: What is scored.
+    """
+    return (
+        f"(unit vectors; micro-F1 of {scored_on} with all labels and with {FEW_LABELS} per class, "
+        "NMI of k-means)"
+    )
+
+
 def unit_rows(vectors: Matrix) -> Matrix:
     """Every row scaled to unit length; zeros stay."""
     if isinstance(vectors, np.ndarray):

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from cade_tf.config import Config
-from cade_tf.evaluation.comparison import FEW_LABELS, NodeScores
-from cade_tf.evaluation.comparison import table as node_table
+from cade_tf.evaluation import comparison as quality
 from cade_tf.experiments.single_run import (
     score_labels,
     scored_split,
@@ -29,7 +28,7 @@ class Row:
     seconds: float
     warning: str | None = None
     scored_on: str = "unseen nodes"
-    untrained: tuple[NodeScores, ...] = ()
+    untrained: tuple[quality.NodeScores, ...] | tuple[quality.LinkQuality, ...] = ()
 
 
 def run_methods(config: Config, run_dir: Path, *, progress: bool = True) -> list[Row]:
@@ -73,7 +72,9 @@ def rows_of(config: Config, result: dict[str, Any]) -> list[Row]:
     if not result:
         return []
     scores, seconds = _micro(result.get("scores", {})), result["total_seconds"]
-    untrained = tuple(NodeScores(**row) for row in result.get("comparison", ()))
+    compared = result.get("comparison", ())
+    kind = quality.LinkQuality if any("auc" in row for row in compared) else quality.NodeScores
+    untrained = tuple(kind(**row) for row in compared)
     scored_on = result.get("scored_on", Row.scored_on)
     return [Row(config.model, scores, seconds, result["warning"], scored_on, untrained)]
 
@@ -95,10 +96,8 @@ def table(rows: list[Row]) -> str:
         lines.append(f"(micro-F1 of {rows[-1].scored_on}, by probe)")
     lines += [f"warning, {row.method}: {row.warning}" for row in rows if row.warning]
     if rows[-1].untrained:
-        lines += [
-            "",
-            node_table(rows[-1].untrained),
-            f"(unit vectors; micro-F1 of {rows[-1].scored_on} with all labels and with "
-            f"{FEW_LABELS} per class, NMI of k-means)",
-        ]
+        how = "(edges that training did not see against as many pairs without an edge)"
+        if rows[-1].scores:
+            how = quality.how(rows[-1].scored_on)
+        lines += ["", quality.table(rows[-1].untrained), how]
     return "\n".join(lines)

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from cade_tf.config import CONFIG_FILE, Config
 from cade_tf.evaluation import classification, probes
-from cade_tf.evaluation.comparison import NodeScores
+from cade_tf.evaluation.comparison import LinkQuality, NodeScores, table
 from cade_tf.experiments import untrained
 from cade_tf.experiments.validation import make_validate
 from cade_tf.files import atomic_write
@@ -81,13 +81,16 @@ def _run(
     graph = loading.load(config, progress=progress)
     split = splits.node_split(graph, config)
     scored = scored_split(graph.labels, split)
-    _log.info("%s", how_scored(graph, split, scored, config))
+    held_out = untrained.held_out_edges(graph, config)
+    visible = graph if held_out is None else held_out.input_graph(graph)
+    _log.info("%s", how_scored(graph, split, scored, config, visible.num_edges))
+    seen = split.train if config.validate_every else split.seen
     trained = train_graph(
-        graph.subgraph(split.train if config.validate_every else split.seen),
+        visible.subgraph(seen),
         config,
         run_dir=run_dir,
         progress=progress,
-        validate=make_validate(graph, split, config) if config.validate_every else None,
+        validate=make_validate(visible, split, config) if config.validate_every else None,
     )
     config = trained.config
     if not devices.is_chief(strategy):
@@ -99,10 +102,12 @@ def _run(
     embedding_seconds = time.monotonic() - embedding_started
     outputs.write_embeddings(run_dir, embeddings, graph.ids, "npy")
     scores = score_labels(embeddings, graph.labels, scored)
-    comparison: list[NodeScores] = []
-    if compared and scores:
-        comparison = untrained.compare(graph, split, scored, embeddings, config)
-    _for_tensorboard(run_dir, config, graph, split, embeddings, scores, trained)
+    comparison: list[NodeScores] | list[LinkQuality] = []
+    if compared and held_out is not None:
+        comparison = untrained.compare_by_edges(visible, seen, held_out, trained)
+    elif compared and scores:
+        comparison = untrained.compare(graph, seen, scored, embeddings, config.model, config.seed)
+    _for_tensorboard(run_dir, graph, split, embeddings, scores, comparison, trained)
     result = {
         "data": describe(graph, split),
         "metrics": trained.metrics,
@@ -146,14 +151,15 @@ def start_fresh(config: Config, run_dir: Path) -> Config:
 
 def _for_tensorboard(
     run_dir: Path,
-    config: Config,
     graph: Graph,
     split: splits.NodeSplit,
     embeddings: np.ndarray,
     scores: dict[str, dict[str, Any]],
+    comparison: list[NodeScores] | list[LinkQuality],
     trained: Trained,
 ) -> None:
-    """The projector's files, and options with final scores in the HParams table."""
+    """The projector's files, options with final scores in the HParams table, the comparison."""
+    config = trained.config
     if not config.summary_every:
         return
     projector.write(run_dir, embeddings, graph, config.seed, seen=split.seen)
@@ -161,6 +167,8 @@ def _for_tensorboard(
     final["mrr"] = trained.metrics.get("mrr", 0.0)
     summaries = Summaries(run_dir)
     summaries.final(config, final, trained.steps, trained.model.trained_on or graph)
+    if comparison:
+        summaries.comparison(table(comparison), trained.steps)
     summaries.close()
 
 
@@ -190,15 +198,16 @@ def scored_on(split: splits.NodeSplit) -> str:
 
 
 def how_scored(
-    graph: Graph, split: splits.NodeSplit, scored: splits.NodeSplit, config: Config
+    graph: Graph, split: splits.NodeSplit, scored: splits.NodeSplit, config: Config, edges: int
 ) -> str:
-    """One line: which nodes training sees, and which are scored.
+    """One line: which nodes and edges training sees, and what is scored.
 
     Args:
         graph: The whole graph.
         split: The split of training.
         scored: That of `scored_split`.
         config: Options.
+        edges: Number of edges that are not held out.
     """
     seen = split.train if config.validate_every else split.seen
     share = "all" if len(seen) == graph.num_nodes else f"{len(seen):,} of"
@@ -207,6 +216,11 @@ def how_scored(
         text += " (the data's own split)"
     elif len(split.test):
         text += f" (--unseen_ratio={config.unseen_ratio:g})"
+    if graph.labels is None and edges < graph.num_edges:
+        return (
+            f"{text} and {edges:,} of {graph.num_edges:,} edges; without labels, the others are "
+            "what embeddings are scored by. --held_out_edges=0 would hide none."
+        )
     if graph.labels is None:
         return f"{text}; there are no labels to score by (cade links scores hidden edges)."
     if len(split.test):

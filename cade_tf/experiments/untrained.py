@@ -1,17 +1,22 @@
 """A trained model against what needs no training: raw features and smoothed PCA."""
 
 import logging
+from typing import Any
 
 import numpy as np
 
 from cade_tf.baselines import smoothed_pca
 from cade_tf.config import Config, FeatureOptions
+from cade_tf.errors import InputError
 from cade_tf.evaluation.classification import labelled
-from cade_tf.evaluation.comparison import NodeScores, compare_nodes
+from cade_tf.evaluation.comparison import LinkQuality, NodeScores, compare_links, compare_nodes
 from cade_tf.evaluation.design import Matrix
 from cade_tf.graph.features import node_features
 from cade_tf.graph.graph import Graph
+from cade_tf.graph.link_splits import LinkSplit, hidden_edges
 from cade_tf.graph.splits import NodeSplit
+from cade_tf.inference.pair_scores import dual_affinities
+from cade_tf.training.trainer import Trained
 
 MOST_NODES = 10_000
 """Nodes of each side, those a probe learns and those it is scored on; more are sampled."""
@@ -19,37 +24,31 @@ MOST_NODES = 10_000
 LARGEST_DENSE = 250_000_000
 """Numbers of smoothed features, which are dense, up to which they are made."""
 
+FEWEST_EDGES = 20
+"""Held-out edges of which a comparison says something."""
+
 _log = logging.getLogger(__name__)
 
 
 def compare(
-    graph: Graph, split: NodeSplit, scored: NodeSplit, embeddings: np.ndarray, config: Config
+    graph: Graph, seen: np.ndarray, scored: NodeSplit, embeddings: Matrix, name: str, seed: int = 0
 ) -> list[NodeScores]:
     """Scores raw features, smoothed PCA and a model's embeddings alike.
 
     Args:
         graph: The whole graph, with labels.
-        split: The split of training: smoothed PCA is fit on what the model was trained on.
+        seen: Positions of the nodes that the model was trained on; smoothed PCA is fit on them.
         scored: Whose labels a probe learns, and on whose it is scored.
         embeddings: The model's, of all nodes.
-        config: Options of the model.
+        name: Name of the model.
+        seed: Seed of smoothed PCA.
 
     Returns:
         A row for each, the model last.
     """
     if graph.labels is None:
         return []
-    features = node_features(graph)
-    methods: dict[str, Matrix] = {}
-    methods["raw features" if graph.num_features else "degrees and positions"] = features
-    if features.shape[0] * features.shape[1] <= LARGEST_DENSE:
-        seen = split.train if config.validate_every else split.seen
-        methods["smoothed PCA"] = smoothed_pca.embed(
-            graph, seen, dim=config.dim, options=FeatureOptions(), seed=config.seed
-        )
-    else:
-        _log.info("Smoothed PCA is left out of the comparison: its features would be too large.")
-    methods[config.model] = embeddings
+    methods = {**_without_training(graph, seen, embeddings.shape[1], seed), name: embeddings}
     generator = np.random.default_rng(0)
     learnt, tested = (
         _sample(labelled(graph.labels, nodes), generator) for nodes in (scored.seen, scored.test)
@@ -61,6 +60,65 @@ def compare(
         np.searchsorted(chosen, learnt),
         np.searchsorted(chosen, tested),
     )
+
+
+def held_out_edges(graph: Graph, config: Config) -> LinkSplit | None:
+    """Edges for the comparison of a graph without labels.
+
+    Args:
+        graph: The whole graph.
+        config: Options; `split_seed` chooses the edges.
+
+    Returns:
+        The edges; None where there are labels, or too few edges to spare.
+    """
+    if graph.labels is not None or not config.held_out_edges:
+        return None
+    try:
+        split = hidden_edges(graph, config.held_out_edges, 0.0, config.split_seed)
+    except InputError:
+        return None
+    return split if len(split.test_edges) >= FEWEST_EDGES else None
+
+
+def compare_by_edges(
+    visible: Graph, seen: np.ndarray, split: LinkSplit, trained: Trained
+) -> list[LinkQuality]:
+    """Scores raw features, smoothed PCA and a model by edges that none of them saw.
+
+    Args:
+        visible: The graph without these edges.
+        seen: Positions of the nodes that the model was trained on.
+        split: The edges, and pairs without an edge.
+        trained: The training, on the visible graph.
+
+    Returns:
+        A row for each, the model last: by the cosine of embeddings, and by its dual score.
+    """
+    config = trained.config
+    methods = {
+        **_without_training(visible, seen, config.dim, config.seed),
+        config.model: trained.embed(visible, progress=False),
+    }
+    options: dict[str, Any] = {"draws": config.embed_walks, "seed": config.seed}
+
+    def dual(pairs: np.ndarray) -> np.ndarray:
+        return dual_affinities(trained.model, visible, pairs, **options, progress=False)
+
+    return compare_links(methods, split, functions={f"{config.model}, dual score": dual})
+
+
+def _without_training(graph: Graph, seen: np.ndarray, dim: int, seed: int) -> dict[str, Matrix]:
+    features = node_features(graph)
+    methods: dict[str, Matrix] = {}
+    methods["raw features" if graph.num_features else "degrees and positions"] = features
+    if features.shape[0] * features.shape[1] <= LARGEST_DENSE:
+        methods["smoothed PCA"] = smoothed_pca.embed(
+            graph, seen, dim=dim, options=FeatureOptions(), seed=seed
+        )
+    else:
+        _log.info("Smoothed PCA is left out of the comparison: its features would be too large.")
+    return methods
 
 
 def _sample(nodes: np.ndarray, generator: np.random.Generator) -> np.ndarray:

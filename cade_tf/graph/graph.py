@@ -371,8 +371,15 @@ class Graph:
         return Graph(**kept)
 
     def with_edges(self, edges: np.ndarray) -> "Graph":
-        """The same nodes with other edges, unweighted (link prediction hides edges)."""
-        csr = simple_csr(checked_edges(edges), self.num_nodes, None)
+        """The same nodes with some of the edges, which keep their weights.
+
+        Args:
+            edges: Integers [edges, 2], positions of nodes.
+        """
+        weights = None
+        if self.edge_weights is not None:
+            weights = np.asarray(self.adjacency()[edges[:, 0], edges[:, 1]]).ravel()
+        csr = simple_csr(checked_edges(edges), self.num_nodes, weights)
         return dataclasses.replace(self, **csr | {"report": NOTHING_DROPPED})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Graph":

@@ -47,7 +47,9 @@ FROM_GRAPHSAGE: dict[str, Any] = {
     # product is at least 0, so that no negative can be pushed below sigma = 1/2.
     "last_activation": "linear",
     "initialization": "glorot",
-    "self_weights": (0.7,),  # read by the smoothing start only
+    "self_weights": (0.7,),  # these three are read by the smoothing start only
+    "own_weight": 0.0,
+    "remove_mean": False,
 }
 
 # Nobody has these options; they are off.

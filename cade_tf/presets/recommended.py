@@ -1,9 +1,10 @@
 """The recommended preset: one rule for every graph, which reads the graph and never its labels.
 
-The encoder starts as a filter that smooths features over neighbours in their main directions, and
-a short training with a softmax over partners (InfoNCE) bends it towards what neighbours share.
-The graph decides how features are scaled, how much of a node is its own and how long a step of
-training is.
+The encoder starts as a filter: most dimensions hold features smoothed over neighbours, which tell
+clusters, links and, with few labels, classes; the others hold the node's own features, of which
+many labels can make use. A short training with a softmax over partners (InfoNCE) bends it towards
+what neighbours share. The graph decides how features are scaled, how much of a node is its own and
+how long a step of training is.
 """
 
 import dataclasses
@@ -12,9 +13,9 @@ import math
 from collections.abc import Collection
 from typing import Any
 
-from cade_tf.config import Config
+from cade_tf.config import Config, FeatureOptions
 from cade_tf.graph.graph import Graph
-from cade_tf.presets.statistics import GraphStatistics
+from cade_tf.presets.statistics import GraphStatistics, mean_share
 
 SCALINGS = {
     "none": "standard_row",
@@ -25,10 +26,14 @@ SCALINGS = {
 }
 """Scaling of features by their kind."""
 
-# Self weights between these: half and half where neighbours are many and alike.
-LEAST_SELF, MOST_SELF = 0.5, 0.85
-# A mean over fewer neighbours than this is noise; neighbours less alike than this say little.
-FEW_NEIGHBORS, LITTLE_ALIKE = 10.0, 0.015
+# The smoothed part: a node's own share of a layer where neighbours are alike, and where they have
+# nothing in common. The part of own features: its length as a share of the smoothed part's.
+LEAST_SELF, MOST_SELF = 0.35, 0.7
+LEAST_OWN, MOST_OWN = 0.4, 1.0
+# Neighbours less alike than this say little.
+LITTLE_ALIKE = 0.015
+# Where the mean has more than this of nodes' squared length, all of them point the same way.
+LARGE_MEAN = 0.2
 # CADE-MA's K aggregators lie this far around the self weight.
 SELF_SPREAD = 0.15
 # Entries of the start's directions have the size 1 / sqrt(width), and a step of Adam moves each
@@ -122,6 +127,12 @@ def recommend(graph: Graph, config: Config, given: Collection[str] = ()) -> Reco
     if smooths:
         changes |= _START
         changes["self_weights"] = self_weights(statistics, spread=config.model == "cade_ma")
+        changes["own_weight"] = own_weight(statistics)
+        scaling = (
+            config.feature_scaling if "feature_scaling" in given else SCALINGS[statistics.kind]
+        )
+        shared = mean_share(graph, FeatureOptions(feature_scaling=scaling), seed=config.seed)
+        changes["remove_mean"] = shared > LARGE_MEAN
         changes["learning_rate"] = learning_rate(statistics)
     if "epochs" in given and config.epochs:
         # Epochs count instead of steps only where steps are left alone.
@@ -134,24 +145,33 @@ def recommend(graph: Graph, config: Config, given: Collection[str] = ()) -> Reco
 
 
 def self_weights(statistics: GraphStatistics, *, spread: bool = False) -> tuple[float, ...]:
-    """How much of a node is its own in a layer of the start; the rest is its neighbours' mean.
+    """How much of a node is its own in the smoothed part; the rest is its neighbours' mean.
 
-    The fewer the neighbours, or the less they have in common with the node, the more is its own;
-    the more nodes have no features at all, the less.
+    The less neighbours have in common, the more is its own; the more nodes have no features at
+    all, the less.
 
     Args:
         statistics: Of the graph.
         spread: Whether to give the ends of a range, for the K aggregators of CADE-MA.
     """
-    alone = math.exp(-statistics.mean_degree / FEW_NEIGHBORS)
-    unlike = 0.0
-    if statistics.kind != "none":
-        unlike = math.exp(-max(statistics.autocorrelation, 0.0) / LITTLE_ALIKE)
-    weight = LEAST_SELF + (MOST_SELF - LEAST_SELF) * max(alone, unlike)
+    weight = LEAST_SELF + (MOST_SELF - LEAST_SELF) * _unlike(statistics)
     weight = round(weight * (1 - statistics.zero_rows / 2), 2)
     if not spread:
         return (weight,)
     return (round(max(weight - SELF_SPREAD, 0.0), 2), round(min(weight + SELF_SPREAD, 1.0), 2))
+
+
+def own_weight(statistics: GraphStatistics) -> float:
+    """Length of the part of own features; longer the less neighbours have in common."""
+    return round(LEAST_OWN + (MOST_OWN - LEAST_OWN) * _unlike(statistics), 2)
+
+
+def _unlike(statistics: GraphStatistics) -> float:
+    """From 0, neighbours are alike, to 1, they have nothing in common."""
+    if statistics.kind == "none":
+        # Positions come from neighbours, who share them.
+        return 0.0
+    return math.exp(-max(statistics.autocorrelation, 0.0) / LITTLE_ALIKE)
 
 
 def learning_rate(statistics: GraphStatistics) -> float:
@@ -170,7 +190,11 @@ def _reasons(statistics: GraphStatistics, config: Config) -> tuple[str, ...]:
             features += f"; {statistics.zero_rows:.0%} of the nodes have none"
     read = f"Read: {statistics.nodes:,} nodes, mean degree {statistics.mean_degree:.1f}, {features}"
     weights = " to ".join(f"{weight:g}" for weight in config.self_weights)
-    start = f"self weight {weights}" if config.initialization == "smoothing" else "random weights"
+    start = "random weights"
+    if config.initialization == "smoothing":
+        start = f"self weight {weights} and own features at {config.own_weight:g} of its length"
+        if config.remove_mean:
+            start += ", without what all nodes share"
     length = f"{config.epochs} epochs" if config.epochs else f"{config.steps} steps"
     decided = (
         f"Decided: {config.feature_scaling} scaling, start with {start}, {length} of "

@@ -78,6 +78,31 @@ class GraphStatistics:
         )
 
 
+def mean_share(graph: Graph, options: FeatureOptions, *, seed: int = 0) -> float:
+    """How much of nodes' squared length lies in their mean, once features are scaled.
+
+    Near 0 where features are rare or centred, large where most nodes have the same ones.
+
+    Args:
+        graph: The training graph.
+        options: How features are scaled.
+        seed: Seed of the sample of a large graph.
+
+    Example:
+
+    >>> graph = Graph.from_edges([[0, 1]], features=np.array([[3.0, 4.0], [4.0, 3.0]]))
+    >>> round(mean_share(graph, FeatureOptions(feature_scaling="row")), 2)
+    0.98
+    """
+    if graph.features is None or not graph.num_features or not graph.num_nodes:
+        return 0.0
+    rows = _sample(graph.features, np.random.default_rng(seed))
+    scaled = FeatureTransform.fit(rows, options.replace(feature_svd=0)).apply(rows)
+    mean = np.asarray(scaled.mean(axis=0)).ravel()
+    whole = float(_row_dots(scaled, scaled).mean())
+    return float(mean @ mean) / whole if whole > 0 else 0.0
+
+
 def _sample(features: Features, generator: np.random.Generator) -> Features:
     nodes = features.shape[0]
     if nodes <= SAMPLED_NODES:

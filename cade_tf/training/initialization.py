@@ -10,6 +10,10 @@ from cade_tf.models.dual_encoder import DualEncoder
 
 _POWER_ITERATIONS = 4
 _OVERSAMPLING = 16
+_TINY = float(np.finfo(np.float32).tiny)
+
+OWN_SHARE = 0.25
+"""Share of the dimensions for a node's own features, where the start has any."""
 
 
 def start_as_smoothing(
@@ -18,6 +22,8 @@ def start_as_smoothing(
     features: Features,
     *,
     self_weights: tuple[float, ...],
+    own_weight: float = 0.0,
+    remove_mean: bool = False,
     seed: int,
 ) -> None:
     """Sets the weights of a linear encoder so that untrained it smooths and projects features.
@@ -27,11 +33,18 @@ def start_as_smoothing(
     [a I; (1 - a) I]. V are the main directions (PCA) of the smoothed features of training nodes.
     The K aggregators of CADE-MA share V and take self weights evenly spaced over a range.
 
+    Where `own_weight` is above 0, some dimensions hold the node's own features instead: there a
+    is 1, and V are the main directions of the features themselves.
+
     Args:
         model: A built model, mean aggregator, linear activations.
         graph: The training graph.
         features: Its scaled features.
         self_weights: a, or the ends of its range.
+        own_weight: How long the part of own features is on average, as a share of the smoothed
+            part; 0 leaves it out.
+        remove_mean: Whether all directions are orthogonal to the mean: then embeddings have the
+            mean 0, without a bias that new nodes would have to know.
         seed: Seed of the decomposition.
 
     Raises:
@@ -47,26 +60,49 @@ def start_as_smoothing(
     sets = model.parameter_sets
     low, high = self_weights[0], self_weights[-1]
     weights = np.linspace(low, high, sets) if sets > 1 else np.array([(low + high) / 2])
-    directions = _Smoothed(neighbor_shares(graph), features, weights, model.sagb.depth).directions(
-        model.dim, seed
-    )
+    depth, shares = model.sagb.depth, neighbor_shares(graph)
+    own = round(OWN_SHARE * model.dim) if own_weight else 0
+    smoothed = _Smoothed(shares, features, weights, depth, remove_mean=remove_mean)
+    directions, length = smoothed.directions(model.dim - own, seed)
+    if own:
+        alone = _Smoothed(shares, features, np.ones(1), depth, remove_mean=remove_mean)
+        single, own_length = alone.directions(own, seed)
+        single *= own_weight * length / max(own_length, _TINY)
+        directions = np.concatenate([directions, single], axis=1)
     for number, layer in enumerate(model.sagb.rounds):
         base = directions if number == 0 else np.eye(model.dim, dtype=np.float32)
-        layer.kernel.assign(np.stack([np.concatenate([a * base, (1 - a) * base]) for a in weights]))
+        kernels = []
+        for a in weights:
+            selves = np.repeat(np.array([a, 1.0], np.float32), [model.dim - own, own])
+            kernels.append(np.concatenate([base * selves, base * (1 - selves)]))
+        layer.kernel.assign(np.stack(kernels))
 
 
 class _Smoothed:
     """The smoothed features S, centred, as an operator: sparse features stay sparse."""
 
     def __init__(
-        self, shares: sp.csr_array, features: Features, weights: np.ndarray, depth: int
+        self,
+        shares: sp.csr_array,
+        features: Features,
+        weights: np.ndarray,
+        depth: int,
+        *,
+        remove_mean: bool,
     ) -> None:
         self.shares, self.features = shares, features
         self.transposed = sp.csr_array(shares.T)
         self.weights, self.depth = weights.astype(np.float32), depth
+        ones = np.full((shares.shape[0], 1), 1 / max(shares.shape[0], 1), np.float32)
+        mean = np.asarray(features.T @ self._filter(ones, self.transposed))
+        self.removed = mean / max(np.linalg.norm(mean), _TINY) * remove_mean
 
-    def directions(self, count: int, seed: int) -> np.ndarray:
-        """The first `count` right singular vectors as columns; zeros where there are no more."""
+    def directions(self, count: int, seed: int) -> tuple[np.ndarray, float]:
+        """The first right singular vectors, and how long S is in their directions.
+
+        Returns:
+            [width, count], zeros where there are no more; the root of the sum of squares of S.
+        """
         width = self.features.shape[1]
         found = min(count, width, self.features.shape[0])
         drawn = min(found + _OVERSAMPLING, width)
@@ -74,19 +110,24 @@ class _Smoothed:
         basis = generator.standard_normal((width, drawn), np.float32)
         for _ in range(_POWER_ITERATIONS):
             basis = np.linalg.qr(self.adjoint(np.linalg.qr(self.apply(basis))[0]))[0]
-        _, _, rotation = np.linalg.svd(self.apply(basis), full_matrices=False)
-        columns = (basis @ rotation.T)[:, :found]
-        return np.pad(columns, ((0, 0), (0, count - found))).astype(np.float32)
+        _, values, rotation = np.linalg.svd(self.apply(basis), full_matrices=False)
+        columns = self._kept(basis @ rotation.T)[:, :found]
+        padded = np.pad(columns, ((0, 0), (0, count - found))).astype(np.float32)
+        return padded, float(np.linalg.norm(values[:found]))
 
     def apply(self, vectors: np.ndarray) -> np.ndarray:
         """S times vectors."""
-        rows = self._filter(np.asarray(self.features @ vectors), self.shares)
+        rows = self._filter(np.asarray(self.features @ self._kept(vectors)), self.shares)
         return rows - rows.mean(axis=0)
 
     def adjoint(self, vectors: np.ndarray) -> np.ndarray:
         """S transposed times vectors."""
         rows = self._filter(vectors - vectors.mean(axis=0), self.transposed)
-        return np.asarray(self.features.T @ rows)
+        return self._kept(np.asarray(self.features.T @ rows))
+
+    def _kept(self, vectors: np.ndarray) -> np.ndarray:
+        """Vectors [width, columns] without their part in the direction that is removed."""
+        return vectors - self.removed @ (self.removed.T @ vectors)
 
     def _filter(self, rows: np.ndarray, shares: sp.csr_array) -> np.ndarray:
         """The mean over the parameter sets of (a I + (1 - a) P)^L rows."""

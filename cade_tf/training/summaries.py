@@ -97,7 +97,7 @@ class Summaries:
 
     def details(self, step: TrainingStep) -> None:
         """Looks into the model: weights, attention, some nodes, whether embeddings collapse."""
-        number = int(step.step.numpy())
+        number = step.step.numpy()
         scores = step.look()
         if not bool(tf.reduce_all(tf.math.is_finite(scores.dual.nodes))):
             return  # The step will say what is wrong.
@@ -134,6 +134,17 @@ class Summaries:
                 for name, value in scores.items():
                     tf.summary.scalar(f"score/{name}", value, description=_score(name))
             writer.close()
+
+    def comparison(self, table: str, step: int) -> None:
+        """The final embeddings next to what needs no training, as text.
+
+        Args:
+            table: Lines of equal columns.
+            step: Last step of the training.
+        """
+        with writing_to(self.folder), self._writer.as_default(step=step):
+            # Four spaces before a line keep its columns in Markdown.
+            tf.summary.text("comparison", "".join(f"    {line}\n" for line in table.splitlines()))
 
     def flush(self) -> None:
         """Makes everything visible to readers.

@@ -41,6 +41,7 @@ _OF_COMMANDS = (
     "silence_seconds",
     "fresh",
     "compare",
+    "held_out_edges",
     "verbosity",
 )
 
@@ -267,6 +268,8 @@ def _train(
                 graph,
                 model.prepared().features(graph),
                 self_weights=config.self_weights,
+                own_weight=config.own_weight,
+                remove_mean=config.remove_mean,
                 seed=config.seed,
             )
         model.trained_on = graph

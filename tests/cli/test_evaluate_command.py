@@ -36,7 +36,10 @@ def test_a_run_is_scored_with_labels_that_are_given(graph, folder, monkeypatch, 
     scores = tmp_path / "scores.json"
     flags = ["--run_dir=run", "--labels=labels.csv", f"--output={scores}"]
     assert app.main(["evaluate", *flags, *graph]) == 0
-    assert json.loads(scores.read_text())["logreg"]["test_nodes"] == NODES // 2
+    found = json.loads(scores.read_text())
+    assert found["logreg"]["test_nodes"] == NODES // 2
+    assert list(found["comparison"]) == ["degrees and positions", "smoothed PCA", "cade_ms"]
+    assert "smoothed PCA" in capsys.readouterr().out
 
 
 def test_without_labels_they_are_asked_for(folder, capsys):

@@ -42,14 +42,29 @@ def test_with_a_ratio_unseen_nodes_are_scored(tmp_path, caplog):
     assert "Training sees 400 of 500 nodes (--unseen_ratio=0.2); the 100 unseen" in said
 
 
-def test_without_labels_nothing_is_hidden_and_nothing_scored(tmp_path, caplog):
+def without_labels():
     graph = generated("binary")
-    bare = Graph.from_edges(graph.edges(), features=graph.features)
-    result, row, said = run(tmp_path, bare, caplog)
-    assert result["data"]["unseen"] == 0
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, graph.num_edges)
+    return Graph.from_edges(graph.edges(), features=graph.features, edge_weights=weights)
+
+
+def test_without_labels_no_node_is_hidden_and_some_edges_are_scored(tmp_path, caplog):
+    graph = without_labels()
+    result, row, said = run(tmp_path, graph, caplog)
+    assert (result["data"]["unseen"], result["scores"]) == (0, {})
+    methods = [scores["method"] for scores in result["comparison"]]
+    assert methods == ["raw features", "smoothed PCA", "graphsage", "graphsage, dual score"]
+    assert all(scores["auc"] > 0.6 for scores in result["comparison"])
+    hidden = round(0.05 * graph.num_edges)
+    assert f"and {graph.num_edges - hidden:,} of {graph.num_edges:,} edges" in said
+    assert "edges that training did not see" in comparison.table([row])
+
+
+def test_without_labels_no_edge_is_hidden_where_that_is_asked_for(tmp_path, caplog):
+    result, row, said = run(tmp_path, without_labels(), caplog, held_out_edges=0.0)
     assert (result["scores"], result["comparison"]) == ({}, [])
     assert "there are no labels to score by (cade links scores hidden edges)" in said
-    assert "NMI" not in comparison.table([row])
+    assert "edges that training" not in comparison.table([row])
 
 
 def test_the_models_scores_come_with_those_of_no_training(tmp_path, caplog):
@@ -80,11 +95,11 @@ def test_a_split_of_the_data_is_kept(tmp_path, caplog):
     assert "(the data's own split)" in said
 
 
-def compared(**changes):
+def compared():
     graph = generated("binary")
     split = NodeSplit(train=np.arange(350), validation=[], test=np.arange(350, NODES))
     vectors = np.random.default_rng(0).normal(size=(NODES, 4)).astype(np.float32)
-    return untrained.compare(graph, split, split, vectors, Config(**SMALL, **changes))
+    return untrained.compare(graph, split.seen, split, vectors, "graphsage")
 
 
 def test_large_graphs_are_compared_on_a_sample(monkeypatch):

@@ -15,6 +15,16 @@ def random_graph(nodes: int, edges: int, seed: int) -> Graph:
     return Graph.from_edges(rng.integers(0, nodes, (edges, 2)), num_nodes=nodes)
 
 
+def test_edges_that_are_not_hidden_keep_their_weights():
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, 600)
+    pairs = np.random.default_rng(0).integers(0, 100, (600, 2))
+    graph = Graph.from_edges(pairs, num_nodes=100, edge_weights=weights)
+    visible = hidden_edges(graph, 0.3, 0.0, 0).input_graph(graph)
+    assert visible.num_edges < graph.num_edges
+    difference = visible.adjacency() - graph.adjacency().multiply(visible.adjacency() > 0)
+    assert abs(difference).max() < 1e-6
+
+
 def keys(pairs: np.ndarray) -> set[tuple[int, int]]:
     return {(int(a), int(b)) for a, b in pairs}
 

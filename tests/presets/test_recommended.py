@@ -11,11 +11,14 @@ from cade_tf.graph.digits import digits
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.splits import split_nodes
 from cade_tf.presets.recommended import (
+    LEAST_OWN,
     LEAST_SELF,
+    MOST_OWN,
     MOST_SELF,
     MS_FANOUTS,
     SCALINGS,
     learning_rate,
+    own_weight,
     recommend,
     self_weights,
 )
@@ -45,28 +48,37 @@ def test_features_are_scaled_by_their_kind(kind):
     assert recommend(generated(kind), Config()).changes["feature_scaling"] == SCALINGS[kind]
 
 
-def test_many_neighbours_that_are_alike_share_half_of_a_node():
-    assert weight() == pytest.approx(LEAST_SELF, abs=0.02)
-
-
-def test_the_fewer_neighbours_the_more_a_node_is_itself():
-    weights = [weight(mean_degree=degree) for degree in (0.0, 2.0, 10.0, 40.0)]
-    assert weights == sorted(weights, reverse=True)
-    assert weights[0] == MOST_SELF
+def test_neighbours_that_are_alike_have_most_of_a_node():
+    assert weight() == LEAST_SELF
+    assert own_weight(TYPICAL) == LEAST_OWN
 
 
 def test_the_less_neighbours_have_in_common_the_more_a_node_is_itself():
-    weights = [weight(autocorrelation=shared) for shared in (-0.1, 0.0, 0.01, 0.1)]
-    assert weights == sorted(weights, reverse=True)
-    assert weights[0] == weights[1] == MOST_SELF
+    cases = [dataclasses.replace(TYPICAL, autocorrelation=r) for r in (-0.1, 0.0, 0.01, 0.1)]
+    for weights, most in (
+        ([self_weights(case)[0] for case in cases], MOST_SELF),
+        ([own_weight(case) for case in cases], MOST_OWN),
+    ):
+        assert weights == sorted(weights, reverse=True)
+        assert weights[0] == weights[1] == most
+
+
+def test_what_all_nodes_share_is_removed_where_it_is_large():
+    rng = np.random.default_rng(0)
+    edges = rng.integers(0, 200, (800, 2))
+    for density, removed in ((0.6, True), (0.05, False)):
+        words = (rng.random((200, 80)) < density).astype(np.float32)
+        found = recommend(Graph.from_edges(edges, features=words, num_nodes=200), Config())
+        assert found.changes["remove_mean"] is removed
+        assert ("what all nodes share" in found.reasons[1]) is removed
 
 
 def test_nodes_without_features_rely_on_their_neighbours():
     assert weight(zero_rows=0.4) < weight()
 
 
-def test_without_features_only_the_degree_counts():
-    assert weight(kind="none", width=0, autocorrelation=0.0) == pytest.approx(LEAST_SELF, abs=0.02)
+def test_positions_come_from_neighbours_and_are_smoothed_like_what_they_share():
+    assert weight(kind="none", width=0, autocorrelation=0.0) == LEAST_SELF
 
 
 def test_the_aggregators_of_cade_ma_get_a_range_around_the_weight():
@@ -123,7 +135,7 @@ def test_the_reasons_tell_what_was_read_and_decided():
     read, decided = recommend(digits(), Config()).reasons
     assert "1,797 nodes, mean degree 10.9, 32 dense features" in read
     assert "standard_row scaling" in decided
-    assert "self weight 0.6" in decided
+    assert "self weight 0.35 and own features at 0.4 of its length" in decided
     assert "no features" in recommend(generated("none"), Config()).reasons[0]
 
 

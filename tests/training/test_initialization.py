@@ -89,6 +89,33 @@ def test_aggregators_of_cade_ma_take_self_weights_over_the_range() -> None:
         np.testing.assert_allclose(second[place, DIM:], (1 - a) * np.eye(DIM), atol=1e-6)
 
 
+@pytest.mark.parametrize("model", ["graphsage", "cade_ma"])
+def test_a_quarter_of_the_dimensions_can_hold_own_features(model: str) -> None:
+    graph, dim = random_graph(), 8
+    config = options(model, dim=dim, self_weights=(0.3,), own_weight=0.5, normalize="none")
+    found = train(graph, config, progress=False).model.embed_full(graph, progress=False)
+    smoothed, own = found[:, :6], found[:, 6:]
+    expected = graph.features @ main_directions(graph.features, 2)
+    cosines = (
+        (own * expected).sum(0) / np.linalg.norm(own, axis=0) / np.linalg.norm(expected, axis=0)
+    )
+    np.testing.assert_allclose(np.abs(cosines), 1, atol=1e-3)
+    lengths = [np.linalg.norm(part - part.mean(0)) for part in (smoothed, own)]
+    assert lengths[1] / lengths[0] == pytest.approx(0.5, rel=1e-3)
+
+
+def test_without_the_mean_embeddings_have_the_mean_zero() -> None:
+    graph = random_graph()
+    graph = Graph.from_edges(graph.edges(), features=graph.features + 3, num_nodes=NODES)
+    common = {"self_weights": (0.3,), "own_weight": 0.5, "normalize": "none"}
+    means = []
+    for remove_mean in (False, True):
+        config = options(dim=8, remove_mean=remove_mean, **common)
+        found = train(graph, config, progress=False).model.embed_full(graph, progress=False)
+        means.append(np.linalg.norm(found.mean(0)))
+    assert means[1] < 1e-3 < 1e-1 < means[0]
+
+
 def test_more_dimensions_than_features_leave_the_rest_at_zero() -> None:
     graph = random_graph()
     model = built_model(options(dim=WIDTH + 4))
