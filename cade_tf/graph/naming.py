@@ -124,7 +124,7 @@ def _pairs(edges: Any) -> np.ndarray:
 
 
 def _node_ids(pairs: np.ndarray, fields: dict[str, Any]) -> np.ndarray | None:
-    """Ids of the nodes in their order; None where they have none but their positions."""
+    """Ids of the nodes in order; None where nodes only have positions."""
     features, labels = fields.get("features"), fields.get("labels")
     if fields.get("node_ids") is not None:
         return checked_node_ids(fields["node_ids"], len(fields["node_ids"]))
@@ -262,7 +262,7 @@ def class_indices(values: Any, names: Sequence[str] | None = None) -> dict[str, 
 
 
 def _numbers_or_texts(values: list[Any]) -> np.ndarray:
-    """Whole numbers where all are that are not missing, else strings, empty where missing."""
+    """Integers if all values that are there are integers, else strings; -1 or empty where missing."""
     texts = ["" if value is None else str(value) for value in values]
     texts = ["" if text.strip().lower() in _NO_CLASS else text for text in texts]
     if all(not text or _WHOLE.fullmatch(text.strip()) for text in texts):
