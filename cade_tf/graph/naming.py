@@ -262,7 +262,7 @@ def class_indices(values: Any, names: Sequence[str] | None = None) -> dict[str, 
 
 
 def _numbers_or_texts(values: list[Any]) -> np.ndarray:
-    """Integers if all values that are there are integers, else strings; -1 or empty where missing."""
+    """Integers if all values but the missing are; else strings. Missing ones are -1 or empty."""
     texts = ["" if value is None else str(value) for value in values]
     texts = ["" if text.strip().lower() in _NO_CLASS else text for text in texts]
     if all(not text or _WHOLE.fullmatch(text.strip()) for text in texts):
