@@ -51,7 +51,7 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def _umask() -> int:
-    """What the user's files are stripped of; mkstemp makes private ones instead."""
+    """The permissions that the user's files do not get; mkstemp ignores this mask."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -117,7 +117,7 @@ class Progress:
 
 
 class _View:
-    """Where a `Progress` is shown: here, nowhere."""
+    """Where a `Progress` is shown; this one shows nothing."""
 
     def __init__(self, progress: Progress) -> None:
         self.progress = progress

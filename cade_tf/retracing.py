@@ -1,4 +1,4 @@
-"""TensorFlow's warnings about retracing, without those that are none.
+"""Hides TensorFlow's warnings about retracing where every model has to trace a function.
 
 TensorFlow counts how often a function of one name is traced. A function that belongs to a model is
 traced once for each model, as it should be; after some trainings in one process TensorFlow takes

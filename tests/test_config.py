@@ -8,6 +8,7 @@ import pytest
 import cade_tf
 from cade_tf.config import Config, DataOptions, SplitOptions, read_config
 from cade_tf.errors import InputError
+from cade_tf.presets import PRESETS
 
 PACKAGE = Path(cade_tf.__file__).parent
 # What `train` runs; `Config.from_given` reads the preset, before there is a Config.
@@ -124,3 +125,13 @@ def test_validations_without_anything_that_validates_are_refused():
     graph = cade_tf.Graph.from_edges([[0, 1]], features=np.eye(2))
     with pytest.raises(InputError, match="validate_every"):
         cade_tf.train(graph, Config(validate_every=5))
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_that_is_only_named_is_refused(preset):
+    graph = cade_tf.Graph.from_edges([[0, 1], [1, 2]], features=np.eye(3))
+    with pytest.raises(InputError, match=r"preset: expected Config\.from_given"):
+        cade_tf.train(graph, Config(preset=preset, k=3))
+    options = {"preset": preset, "model": "graphsage", "steps": 0, "dim": 4, "fanouts": (2, 2)}
+    trained = cade_tf.train(graph, Config.from_given(**options), progress=False)
+    assert cade_tf.train(graph, trained.config, progress=False).config == trained.config

@@ -1,1 +1,1 @@
-"""The command line: flags, help texts, progress and the commands' common frame."""
+"""The command line: one module per command, and what commands share."""

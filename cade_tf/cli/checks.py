@@ -1,4 +1,4 @@
-"""What can be told of a command's flags at once, before TensorFlow takes its seconds to load.
+"""Checks of a command's flags that need no TensorFlow, which takes seconds to load.
 
 Paths that do not exist, folders that cannot be written and packages that are not installed are
 mistakes that need no TensorFlow to be found.
@@ -39,7 +39,7 @@ def one_word(words: Sequence[str], name: str, known: Sequence[str], command: str
 
 
 def data(options: DataOptions) -> None:
-    """The files of a graph exist; what is in them is told by those who read them.
+    """Checks that the files of a graph exist; readers check what is in them.
 
     Raises:
         InputError: Something is missing, or belongs to a graph that is not named.
@@ -140,7 +140,7 @@ def extra(package: str, wanted_by: str) -> None:
 
 
 def picture(path: str | None) -> None:
-    """A picture that --plot asks for, where it does, can be drawn.
+    """Checks that the picture of --plot, where it is given, can be drawn.
 
     Raises:
         InputError: matplotlib is missing, or the file cannot be written.

@@ -154,7 +154,7 @@ def load_dataset(name: str, data_dir: str | Path | None = None, *, verify: bool 
 
 
 def _check_complete(name: str, path: Path) -> None:
-    """A folder of several graphs must have all: the others would be a data set of their own."""
+    """Refuses a folder that holds only some of the graphs of a data set."""
     for remote in known(name).remote:
         if remote.place and not (path / remote.place / remote.name).is_file():
             raise InputError(

@@ -93,7 +93,7 @@ def _labels(graph: Graph) -> list[Row]:
     if graph.is_multilabel:
         mean = graph.labels.sum() / max(graph.num_nodes, 1)
         counts = graph.labels.sum(axis=0)
-        rows = [("classes", f"{graph.num_classes:,}, {mean:.2f} a node (multi-label)")]
+        rows = [("classes", f"{graph.num_classes:,}, {mean:.2f} per node (multi-label)")]
     else:
         counts = np.bincount(graph.labels[graph.labels >= 0], minlength=graph.num_classes)
         rows = [("classes", f"{graph.num_classes:,}")]

@@ -1,4 +1,4 @@
-"""Graphs of other Python libraries, which are known by what they look like.
+"""Graphs of other Python libraries, recognised by their attributes.
 
 None of these libraries is imported, except NetworkX where a NetworkX graph is to be made.
 """
@@ -411,7 +411,7 @@ def _classes(labels: Any) -> np.ndarray | None:
 
 
 def _split(mask_of: Any) -> np.ndarray | None:
-    """0, 1 and 2 of the masks of validation and test; None where they are not."""
+    """The split that the masks of validation and test describe; None without them."""
     validation, test = (_numpy(mask_of(f"{part}_mask")) for part in ("val", "test"))
     if validation is None or test is None or not validation.ndim == test.ndim == 1:
         return None

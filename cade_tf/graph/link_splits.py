@@ -1,4 +1,4 @@
-"""Inductive link prediction: which edges are hidden, and which pairs stand against them."""
+"""Inductive link prediction: which edges are hidden, and which non-edges they are compared with."""
 
 import dataclasses
 from pathlib import Path

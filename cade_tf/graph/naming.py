@@ -124,7 +124,7 @@ def _pairs(edges: Any) -> np.ndarray:
 
 
 def _node_ids(pairs: np.ndarray, fields: dict[str, Any]) -> np.ndarray | None:
-    """Ids of the nodes in their order; None where they have none but their positions."""
+    """Ids of the nodes in order; None where nodes only have positions."""
     features, labels = fields.get("features"), fields.get("labels")
     if fields.get("node_ids") is not None:
         return checked_node_ids(fields["node_ids"], len(fields["node_ids"]))
@@ -206,14 +206,30 @@ def _labels(labels: Any, ids: np.ndarray | None, names: Sequence[str] | None) ->
         found = class_indices(values, names)
         values = found["labels"]
     if is_frame(labels) and ids is not None:
-        own = _index_of("labels", labels)
-        rows = positions(own, ids, "labels.index", f"the ids of the {len(ids):,} nodes")
-        if values.ndim == 2 and len(own) < len(ids):
-            raise InputError("labels", f"all {len(ids):,} nodes", len(own), "Add the others.")
-        placed = np.full((len(ids), *values.shape[1:]), -1, np.int64)
-        placed[rows] = values
-        values = placed
+        values = labels_in_order(values, _index_of("labels", labels), ids, "labels.index")
     return found | {"labels": values}
+
+
+def labels_in_order(
+    labels: np.ndarray, own: np.ndarray, ids: np.ndarray, argument: str
+) -> np.ndarray:
+    """Labels in the order of the nodes, -1 for a node that has none.
+
+    Args:
+        labels: Classes [n], or a 0/1 matrix [n, classes] of all nodes.
+        own: Ids of the nodes that they belong to, [n].
+        ids: Ids of all nodes.
+        argument: What holds the ids, for an error.
+
+    Raises:
+        InputError: An id is unknown, or a matrix leaves nodes out.
+    """
+    rows = positions(own, ids, argument, f"the ids of the {len(ids):,} nodes")
+    if labels.ndim == 2 and len(own) < len(ids):
+        raise InputError("labels", f"all {len(ids):,} nodes", len(own), "Add the others.")
+    placed = np.full((len(ids), *labels.shape[1:]), -1, np.int64)
+    placed[rows] = labels
+    return placed
 
 
 def class_indices(values: Any, names: Sequence[str] | None = None) -> dict[str, Any]:
@@ -262,7 +278,7 @@ def class_indices(values: Any, names: Sequence[str] | None = None) -> dict[str, 
 
 
 def _numbers_or_texts(values: list[Any]) -> np.ndarray:
-    """Whole numbers where all are that are not missing, else strings, empty where missing."""
+    """Integers if all values but the missing are; else strings. Missing ones are -1 or empty."""
     texts = ["" if value is None else str(value) for value in values]
     texts = ["" if text.strip().lower() in _NO_CLASS else text for text in texts]
     if all(not text or _WHOLE.fullmatch(text.strip()) for text in texts):

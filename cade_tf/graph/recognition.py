@@ -2,7 +2,7 @@
 
 Ids that nobody gave are positions. Node 0 of another graph is another node, though both are called
 0; the same graph, or one that it grew into, has the same nodes under the same positions. What
-nodes have besides their ids tells these cases apart: their features or, without any, their edges.
+nodes have apart from their ids distinguishes these cases: features or, without any, edges.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ _ROWS = 4096
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class NodeMarks:
-    """By what the nodes of a training graph are recognised where ids are mere positions.
+    """What identifies the nodes of a training graph when their ids are only positions.
 
     Args:
         given_ids: Whether the ids of the training graph were given, and mean the same elsewhere.

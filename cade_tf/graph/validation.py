@@ -224,7 +224,7 @@ def checked_labels(labels: Any, nodes: int) -> np.ndarray:
         raise InputError("labels", "integers", array.dtype, "Number the classes from 0.")
     if array.ndim == 2:
         if not np.isin(array, (0, 1)).all():
-            raise InputError("labels", "a 0/1 matrix", "other values", "Use one column a class.")
+            raise InputError("labels", "a 0/1 matrix", "other values", "Use one column per class.")
         return array.astype(np.int8)
     if array.min(initial=0) < -1:
         raise InputError("labels", "-1 (none) or a class from 0", array.min(), "Recode them.")
@@ -261,7 +261,9 @@ def checked_weights(weights: Any, edges: int) -> np.ndarray:
     """
     array = np.asarray(weights)
     if array.shape != (edges,):
-        raise InputError("edge_weights", f"{edges} numbers", f"shape {array.shape}", "One an edge.")
+        raise InputError(
+            "edge_weights", f"{edges} numbers", f"shape {array.shape}", "One per edge."
+        )
     if array.dtype.kind not in "fiu" and array.size:
         raise InputError("edge_weights", "numbers", array.dtype, "Convert them.")
     array = array.astype(np.float32)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from cade_tf import presets
 from cade_tf.config import Config, DataOptions, SplitOptions
 from cade_tf.errors import InputError
 from cade_tf.graph import description
@@ -182,6 +183,7 @@ def train(
     """
     config = one_config(config, options)
     _refuse_unused(config)
+    _refuse_preset_by_name(config, graph)
     if config.validate_every and validate is None and config.stop_on != PAIRS:
         raise InputError(
             "validate_every", "0 without validate", config.validate_every, "Pass both."
@@ -224,6 +226,21 @@ def _refuse_unused(config: Config) -> None:
                 repr(getattr(config, name)),
                 "Pass the training graph itself, and leave this out.",
             )
+
+
+def _refuse_preset_by_name(config: Config, graph: Graph) -> None:
+    """A Config that names a preset but has none of its values was not made by `from_given`."""
+    if config.preset is None or config.given is not None:
+        return
+    values = presets.options_of(config.preset, config.model, lambda: graph, {})
+    own = {n: v for n, v in values.items() if n not in ("preset", "model")}
+    if not any(getattr(config, n) == v != Config.default(n) for n, v in own.items()):
+        raise InputError(
+            "preset",
+            f"Config.from_given(preset={config.preset!r})",
+            "a Config with the preset's name and none of its values",
+            "Or leave the preset out.",
+        )
 
 
 def train_graph(

@@ -58,7 +58,7 @@ def test_multi_labels_and_weights():
         graph_ids=[0, 0, 0, 1],
     )
     table = rows(graph)
-    assert table["classes"] == "2, 0.75 a node (multi-label)"
+    assert table["classes"] == "2, 0.75 per node (multi-label)"
     assert table["class sizes"] == "1 / 2"
     assert table["edge weights"] == "0.5 to 2"
     assert table["graphs"] == "2"

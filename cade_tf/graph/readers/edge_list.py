@@ -9,7 +9,7 @@ import numpy as np
 from cade_tf import problems
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
-from cade_tf.graph.naming import ids_of
+from cade_tf.graph.naming import ids_of, labels_in_order
 from cade_tf.graph.readers.edge_files import Edges, read_edges
 from cade_tf.graph.readers.text_tables import TextTable, read_features, read_labels
 from cade_tf.graph.validation import checked_features, checked_labels, checked_weights
@@ -144,15 +144,6 @@ def _labels(table: TextTable, position: dict[str, int]) -> dict[str, Any]:
                 "Give every node one; a line that names the column must say label.",
             )
         return values | {"labels": checked_labels(given, len(position))}
-    ids = _normal(table.ids)
-    _positions(ids)
-    unknown = [name for name in ids if name not in position]
-    if unknown:
-        raise InputError(
-            "node ids", "ids of the graph", repr(unknown[0]), "Drop it, or add the node."
-        )
-    if given.ndim == 2 and len(given) < len(position):
-        raise InputError("labels", f"all {len(position)} nodes", len(given), "Add the others.")
-    labels = np.full((len(position), *given.shape[1:]), -1, np.int64)
-    labels[[position[name] for name in ids]] = given
+    own = np.array([*_positions(_normal(table.ids))], str)
+    labels = labels_in_order(given, own, np.array([*position], str), "node ids")
     return values | {"labels": checked_labels(labels, len(position))}

@@ -1,6 +1,7 @@
 """MUSAE's folders (Twitch, Facebook, GitHub, Wikipedia): edges.csv, features.json, target.csv."""
 
 import dataclasses
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from cade_tf import problems
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.joining import join_graphs
-from cade_tf.graph.naming import class_indices, ids_of, positions
+from cade_tf.graph.naming import class_indices, ids_of, labels_in_order, positions
 from cade_tf.graph.readers.edge_files import read_edges
 from cade_tf.graph.readers.text import read_json_object
 from cade_tf.graph.readers.text_tables import csv_rows
@@ -82,7 +83,7 @@ def read(path: Path) -> Graph:
 
 
 def _graph(found: _Files, lists: dict[str, list[int]], width: int) -> Graph:
-    ids = ids_of([int(node) if node.isdecimal() else node for node in lists])
+    ids = ids_of(_whole(lists))
     order = np.argsort(ids, kind="stable")
     ids = ids[order]
     rows = [sorted(set(columns)) for columns in lists.values()]
@@ -103,7 +104,7 @@ def _graph(found: _Files, lists: dict[str, list[int]], width: int) -> Graph:
         )
 
 
-def _whole(names: list[str]) -> list[Any]:
+def _whole(names: Iterable[str]) -> list[Any]:
     return [int(name) if name.isdecimal() else name for name in names]
 
 
@@ -163,7 +164,5 @@ def _classes(path: Path, ids: np.ndarray) -> dict[str, Any]:
                 "Drop one of them.",
             )
     found = class_indices(list(by_id.values()))
-    place = positions(ids_of(_whole(list(by_id))), ids, str(path), "ids of features.json")
-    labels = np.full(len(ids), -1)
-    labels[place] = found["labels"]
-    return found | {"labels": labels}
+    own = ids_of(_whole(by_id))
+    return found | {"labels": labels_in_order(found["labels"], own, ids, str(path))}

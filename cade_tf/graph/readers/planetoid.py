@@ -136,7 +136,7 @@ def _test_index(path: Path) -> np.ndarray:
     try:
         return np.array(path.read_text("ascii").split(), np.int64)
     except (ValueError, OverflowError) as error:
-        raise InputError(str(path), "one integer a line", str(error), "Replace it.") from error
+        raise InputError(str(path), "one integer per line", str(error), "Replace it.") from error
 
 
 def _pairs(graph: Any, path: Path) -> np.ndarray:

@@ -84,7 +84,7 @@ def _npz_features(path: Path) -> Features:
 
 
 def read_labels(path: Path) -> TextTable:
-    """Reads node labels: `id,class`, `id,0,1,...` (csv or Parquet), one class a line, or npy.
+    """Reads node labels: `id,class`, `id,0,1,...` (csv or Parquet), one class per line, or npy.
 
     Returns:
         `values` are a dict with `labels` and, where known, `class_names`.
@@ -155,7 +155,7 @@ def _parquet_matrix(path: Path, columns: dict[str, np.ndarray]) -> np.ndarray:
 def _csv(path: Path) -> tuple[list[str] | None, list[list[str]], tuple[str, ...] | None]:
     """Ids, the other fields, and the names of the columns where the first line has them.
 
-    Ids are None where there is but one column.
+    Ids are None where there is only one column.
     """
     rows = csv_rows(path)
     header = None

@@ -70,7 +70,7 @@ def test_one_class_a_node_in_columns(tmp_path):
         ({"Network": NETWORK, "Attributes": np.zeros((2, 2))}, "features: expected 3 rows"),
         ({"Network": NETWORK, "Label": np.zeros((2, 1))}, r"labels: expected \[3\]"),
         ({"Network": NETWORK, "Label": np.array([[0.5], [1], [2]])}, "labels: expected integers"),
-        ({"Network": NETWORK, "Label": np.full((3, 2), 7)}, "0/1 matrix"),
+        ({"Network": NETWORK, "Label": np.full((3, 2), 7)}, "0/1 column per class"),
         ({"Network": NETWORK, "Attributes": np.full((3, 1), np.nan)}, "3 NaN"),
         ({"Network": -NETWORK}, "finite numbers above 0"),
         ({"Network": "text"}, "matrix"),

@@ -119,7 +119,7 @@ def test_a_hostile_object_inside_a_container_does_not_run(tmp_path, monkeypatch)
         ({"graph": {0: ["x"]}}, "a dict of neighbour lists"),
         ({"graph": {0: [-1]}}, "nodes from 0"),
         ({"graph": {0: [10**9]}}, "node 1000000000"),
-        ({"index": "4\nthree\n"}, "one integer a line"),
+        ({"index": "4\nthree\n"}, "one integer per line"),
         ({"index": "4\n"}, "2 ids, one per row of tx"),
         ({"index": "4\n1\n"}, "distinct ids from 3"),
         ({"index": "4\n4\n"}, "distinct ids from 3"),

@@ -1,6 +1,7 @@
 """Recognition by content, and files that are no graph at all."""
 
 import os
+import subprocess
 import sys
 
 import numpy as np
@@ -117,3 +118,18 @@ def test_a_home_folder_may_be_abbreviated(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "x.csv").write_text("0,1\n")
     assert readers.read("~/x.csv").num_edges == 1
+
+
+def test_a_reader_is_loaded_when_its_format_is_found(tmp_path):
+    (tmp_path / "x.csv").write_text("0,1\n")
+    # As a command, which loads no TensorFlow to read a graph.
+    code = (
+        "import sys; sys.argv[0] = 'cade'\n"
+        "from cade_tf.graph import readers\n"
+        "readers.read('x.csv')\n"
+        "print(*(n for n in readers.FORMATS if f'cade_tf.graph.readers.{n}' in sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "edge_list\n"
