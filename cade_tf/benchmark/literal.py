@@ -6,14 +6,12 @@ which no two places share a draw, a row or a hidden vector. Here to be timed aga
 
 import dataclasses
 from collections.abc import Iterator
-from functools import partial
 
 import tensorflow as tf
 
-from cade_tf.benchmark.measure import Measurement, Work, in_turn, ratios
+from cade_tf.benchmark.cases import label, make_step, step_seconds
+from cade_tf.benchmark.measure import Measurement, ratios
 from cade_tf.benchmark.options import BenchOptions
-from cade_tf.benchmark.preparation import make_step, run_steps, warm
-from cade_tf.benchmark.training import label
 from cade_tf.graph import loading
 from cade_tf.sampling import random
 from cade_tf.sampling.batch import PairBatch, PairSampler, every_sampling
@@ -118,14 +116,8 @@ def speedup(options: BenchOptions, *, model: str) -> Iterator[Measurement]:
     """One model, shared trees and a tree for every root in turn."""
     config = options.config(model)
     fast = make_step(loading.load(config), config)
-    both = {"fast": fast, "literal": literal_step(fast)}
-    counts = {name: warm(step) for name, step in both.items()}
-    works: dict[str, Work] = {
-        name: partial(run_steps, step, counts[name]) for name, step in both.items()
-    }
-    seconds = in_turn(works, options.repeats)
-    times = {name: [s / counts[name] for s in values] for name, values in seconds.items()}
+    times = step_seconds({"fast": fast, "literal": literal_step(fast)}, options.repeats)
     place = f"literal/{label(config)}"
-    yield Measurement(f"{place}/step", "s", tuple(times["literal"]))
-    yield Measurement(f"{place}/fast_step", "s", tuple(times["fast"]))
+    yield Measurement(f"{place}/step", "s", times["literal"])
+    yield Measurement(f"{place}/fast_step", "s", times["fast"])
     yield Measurement(f"{place}/speedup", "x", ratios(times["literal"], times["fast"]))

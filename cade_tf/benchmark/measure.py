@@ -102,7 +102,7 @@ def in_turn(works: Mapping[str, Work], repeats: int) -> dict[str, list[float]]:
     return seconds
 
 
-def steps_a_repeat(seconds: float) -> int:
+def steps_per_repeat(seconds: float) -> int:
     """Steps of this many seconds that are timed together."""
     return int(min(max(REPEAT_SECONDS / max(seconds, 1e-9), 1), MOST_STEPS))
 

@@ -32,13 +32,11 @@ class Job:
         arguments: Keyword arguments, such that JSON can hold them.
         timed_as: Name under which the time from the start of the process to the end of its work
             is measured; None for none.
-        most_repeats: Bounds the repeats of slow work; None does not.
     """
 
     task: str
     arguments: dict[str, Any] = dataclasses.field(default_factory=dict)
     timed_as: str | None = None
-    most_repeats: int | None = None
 
 
 def run_job(job: Job, options: BenchOptions) -> list[Measurement]:
@@ -47,12 +45,12 @@ def run_job(job: Job, options: BenchOptions) -> list[Measurement]:
     Raises:
         JobFailed: The process failed; the message has the end of what it said.
     """
-    if job.most_repeats is not None:
-        options = options.replace(repeats=min(options.repeats, job.most_repeats))
     order = {"task": job.task, "arguments": job.arguments, "options": options.to_json()}
     started = time.time()
     lines = output_lines(
-        [sys.executable, "-m", "cade_tf.benchmark.processes"], standard_input=json.dumps(order)
+        [sys.executable, "-m", "cade_tf.benchmark.processes"],
+        standard_input=json.dumps(order),
+        environment={"CUDA_VISIBLE_DEVICES": "-1"} if options.device == "cpu" else {},
     )
     *records, done = map(json.loads, lines)
     found = [Measurement.from_record(record) for record in records]

@@ -71,6 +71,9 @@ def make_graph_tables(
     walkers = np.flatnonzero(graph.degrees)
     # A table without rows cannot be read; nothing ever reads these placeholders.
     neighbors = graph.indices if len(graph.indices) else np.zeros(1, graph.indices.dtype)
+    if index_dtype() == tf.int64:
+        # As int32 the host would keep them, and send all of them to the GPU in every step.
+        neighbors = neighbors.astype(np.int64)
     return GraphTables(
         num_nodes=graph.num_nodes,
         spans=make_table(np.stack([graph.indptr[:-1], graph.degrees], axis=1)),

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from cade_tf.benchmark import arithmetic
 from cade_tf.benchmark.arithmetic import BatchSizes, Product
-from cade_tf.benchmark.preparation import make_step
+from cade_tf.benchmark.cases import make_step
 from cade_tf.models.factory import MODEL_CLASSES
 from tests.training.small_run import small_config, small_graph
 

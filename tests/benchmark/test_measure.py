@@ -58,7 +58,7 @@ def test_ratios_are_taken_round_by_round():
 
 @pytest.mark.parametrize(("seconds", "steps"), [(10.0, 1), (0.3, 3), (1e-6, 10), (0.0, 10)])
 def test_short_steps_are_timed_together(seconds, steps):
-    assert measure.steps_a_repeat(seconds) == steps
+    assert measure.steps_per_repeat(seconds) == steps
 
 
 def test_peak_memory_rises_with_what_is_held_and_is_not_that_of_a_parent():

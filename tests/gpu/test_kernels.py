@@ -7,7 +7,7 @@ was run on one.
 import pytest
 import tensorflow as tf
 
-from cade_tf.benchmark.preparation import make_step
+from cade_tf.benchmark.cases import make_step
 from cade_tf.inference.algorithm1 import attend_batch
 from cade_tf.inference.whole_pass import WholePass
 from cade_tf.sampling import graph_tables, random, tables
