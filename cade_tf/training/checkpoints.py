@@ -199,14 +199,19 @@ def _sweep(folder: Path) -> None:
 def _drop(path: Path) -> None:
     """Removes a checkpoint, the index first: without it the rest does not count."""
     path.with_suffix(".index").unlink(missing_ok=True)
-    for data in path.parent.glob(f"{path.name}.data-*"):
-        data.unlink(missing_ok=True)
+    for file in _files(path):
+        file.unlink(missing_ok=True)
+
+
+def _files(path: Path) -> list[Path]:
+    # Not by a pattern: Python keeps some hundred compiled ones, and each checkpoint has its own.
+    return [file for file in path.parent.iterdir() if file.name.startswith(f"{path.name}.")]
 
 
 def _flush_to_disk(path: Path) -> None:
     """A machine that loses power then loses no checkpoint that was reported as written."""
     # The folder too: it says that the files are there.
-    for file in (*path.parent.glob(f"{path.name}.*"), path.parent):
+    for file in (*_files(path), path.parent):
         handle = os.open(file, os.O_RDONLY)
         try:
             os.fsync(handle)

@@ -19,7 +19,7 @@ from cade_tf.errors import InputError
 LOCK_FILE = "run.lock"
 
 _LEFTOVER = re.compile(r"\..+\.[a-z0-9_]{8}\.part|\.saving-[a-z0-9_]{8}")
-_OWN_FOLDERS = (".", "encoder", "checkpoints", "embeddings")
+_OWN_FOLDERS = (".", "encoder", "checkpoints", "embeddings", "train")
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL)
 
 _held: dict[Path, int] = {}

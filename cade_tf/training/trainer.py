@@ -33,6 +33,9 @@ from cade_tf.training.metrics import collapse_warning
 from cade_tf.training.step import TrainingStep
 from cade_tf.training.training_picture import draw_history
 
+SMALLEST_FEATURE = 1e-12
+"""What is smaller is lost where the length of a vector is computed in float32."""
+
 _log = logging.getLogger(__name__)
 _OF_COMMANDS = (
     *DataOptions.field_names(),
@@ -323,6 +326,11 @@ def _warn_of_scaling(model: DualEncoder, graph: Graph) -> None:
     if graph.features is None or description.same_features(graph.features):
         return
     some = model.prepared().transform.apply(graph.features[:1000])
+    if abs(some).max() < SMALLEST_FEATURE and abs(graph.features).max() < SMALLEST_FEATURE:
+        _log.warning(
+            "No feature is larger than %g: numbers so small are lost. Multiply them all.",
+            abs(graph.features).max(),
+        )
     # Of most graphs a few nodes say enough.
     if description.same_features(some) and description.same_features(
         model.prepared().features(graph)

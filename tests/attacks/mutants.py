@@ -3,14 +3,18 @@
 python -m tests.attacks.mutants
 """
 
+import contextlib
 import dataclasses
+import multiprocessing
 import os
+import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -201,60 +205,76 @@ MUTANTS = (
 
 @dataclasses.dataclass(frozen=True)
 class Fate:
-    """What became of a mutant."""
+    """What became of a mutant: the first test that failed; empty where it survives."""
 
     mutant: Mutant
-    dies: bool
-    by: str
+    killer: str
 
 
-def run() -> Iterator[Fate]:
+class _FirstFailure:
+    """A plugin of pytest that remembers which test failed first."""
+
+    def __init__(self) -> None:
+        self.test = ""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed and not self.test:
+            self.test = report.nodeid.split("[")[0]
+
+
+def run(jobs: int) -> Iterator[Fate]:
     """Tries all mutants, after the tests have passed on a copy without any."""
+    tests = list(dict.fromkeys(mutant.tests for mutant in MUTANTS))
+    # Children share one import of TensorFlow, and nothing of this package.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.conftest", "tensorflow", "keras", "scipy.stats"])
+    with context.Pool(jobs, maxtasksperchild=1) as pool:
+        for name, failed in zip(tests, pool.map(_failed, tests, chunksize=1), strict=True):
+            if failed:
+                raise RuntimeError(f"{name} fails without any mutant: {failed}")
+        fates = [pool.apply_async(_failed, (mutant.tests, mutant)) for mutant in MUTANTS]
+        for mutant, failed in zip(MUTANTS, fates, strict=True):
+            yield Fate(mutant, failed.get())
+
+
+def _failed(tests: str, mutant: Mutant | None = None) -> str:
+    """The first test that fails on a copy of the package; empty where all pass."""
+    first = _FirstFailure()
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder)
         for name in ("cade_tf", "tests"):
             ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(ROOT / name, copy / name, ignore=ignored)
-        shutil.copy(ROOT / "pyproject.toml", copy)
-        for tests in dict.fromkeys(mutant.tests for mutant in MUTANTS):
-            failed = _failed(copy, tests)
-            if failed:
-                raise RuntimeError(f"{tests} fails without any mutant: {failed}")
-        for mutant in MUTANTS:
-            path = copy / "cade_tf" / mutant.file
-            right = path.read_text()
-            if right.count(mutant.before) != 1:
-                raise RuntimeError(f"{mutant.file} has not one place for: {mutant.name}")
-            path.write_text(right.replace(mutant.before, mutant.after))
-            failed = _failed(copy, mutant.tests)
-            path.write_text(right)
-            yield Fate(mutant, bool(failed), failed)
+            shutil.copytree(ROOT / name, Path(folder) / name, ignore=ignored)
+        shutil.copy(ROOT / "pyproject.toml", folder)
+        if mutant is not None:
+            _break(Path(folder) / "cade_tf" / mutant.file, mutant)
+        for module in [m for m in sys.modules if m.split(".")[0] in ("cade_tf", "tests")]:
+            del sys.modules[module]
+        sys.path.insert(0, folder)
+        os.environ["PYTHONPATH"] = folder
+        os.chdir(folder)
+        with open(os.devnull, "w") as quiet, contextlib.redirect_stdout(quiet):
+            known = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"
+            options = ["-q", "-x", "-p", "no:cacheprovider", "-W", known, *shlex.split(tests)]
+            code = pytest.main(options, plugins=[first])
+        if code not in (0, 1) or bool(code) != bool(first.test):
+            raise RuntimeError(f"pytest {tests} ended with {code}, {first.test or 'no failure'}")
+        os.chdir(ROOT)
+    return first.test
 
 
-def _failed(folder: Path, tests: str) -> str:
-    """The first test that fails; empty where all pass."""
-    result = subprocess.run(
-        f"{sys.executable} -m pytest -q -x --no-header -p no:cacheprovider {tests}",
-        shell=True,
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-    )
-    if result.returncode == 0:
-        return ""
-    failed = [line for line in result.stdout.splitlines() if line.startswith("FAILED ")]
-    if not failed:
-        raise RuntimeError(f"{tests}: {result.stdout[-2000:]}{result.stderr[-2000:]}")
-    return failed[0].removeprefix("FAILED ").split(" - ")[0]
+def _break(path: Path, mutant: Mutant) -> None:
+    right = path.read_text()
+    if right.count(mutant.before) != 1:
+        raise RuntimeError(f"{mutant.file} has not one place for: {mutant.name}")
+    path.write_text(right.replace(mutant.before, mutant.after))
 
 
 def main() -> int:
     """Prints the fate of each mutant; the exit code says whether all died."""
     survivors = 0
-    for fate in run():
-        survivors += not fate.dies
-        print(f"{'dies' if fate.dies else 'SURVIVES'}  {fate.mutant.name}  {fate.by}", flush=True)
+    for fate in run(os.cpu_count() or 1):
+        survivors += not fate.killer
+        print(f"{fate.killer or 'SURVIVES'}: {fate.mutant.name}", flush=True)
     return min(survivors, 1)
 
 

@@ -70,7 +70,8 @@ def test_the_undamaged_files_are_read(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if name not in IN_C])
-def test_a_damaged_file_gives_a_graph_or_an_input_error(name, tmp_path):
+def test_a_damaged_file_gives_a_graph_or_an_input_error(name, tmp_path, record_property):
+    record_property("tries", tries(TRIES / len(KINDS)))
     refused = []
     for number, folder, file in attacks(name, tmp_path):
         try:
@@ -85,7 +86,8 @@ def test_a_damaged_file_gives_a_graph_or_an_input_error(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", IN_C)
-def test_a_damaged_file_does_not_end_the_process(name, tmp_path):
+def test_a_damaged_file_does_not_end_the_process(name, tmp_path, record_property):
+    record_property("tries", tries(TRIES / len(KINDS)))
     code = (
         "import sys\n"
         "from pathlib import Path\n"

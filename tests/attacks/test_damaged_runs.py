@@ -302,3 +302,29 @@ def test_training_on_extreme_features_ends_with_numbers_or_a_clear_error(value, 
     with contextlib.suppress(InputError, FloatingPointError):
         trained = train(graph, config, progress=False)
         assert np.isfinite(trained.embed(graph, walks=1, progress=False)).all()
+
+
+def test_features_too_small_to_count_are_told(caplog):
+    config = Config(model="graphsage", dim=4, fanouts=(2,), steps=0, feature_scaling="none")
+    train(extreme_graph(np.float32(1e-40), "all"), config, progress=False)
+    assert "numbers so small are lost" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["weight_decay", "bias_weight_decay"])
+def test_a_weight_decay_that_takes_weights_away_whole_is_refused(name):
+    with pytest.raises(InputError, match=f"{name}: expected less than 100,"):
+        Config(learning_rate=0.01, **{name: 1e6})
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_a_graph_without_nodes_is_refused_with_and_without_sampling(full):
+    model = load_model(trained_run("graphsage") / "encoder/model.keras")
+    empty = make_graph().subgraph(np.zeros(0, int))
+    with pytest.raises(InputError, match="graph: expected at least one node, received none"):
+        (model.embed_full if full else model.embed)(empty, progress=False)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**31, 2**70])
+def test_a_seed_out_of_range_is_refused_by_name(seed):
+    with pytest.raises(InputError, match="seed: expected at "):
+        Config(seed=seed)

@@ -46,13 +46,15 @@ def test_a_second_process_is_told_who_holds_the_folder_and_touches_nothing(holde
 
 def test_a_lock_dies_with_its_holder_and_leftovers_are_removed(holder, tmp_path):
     (tmp_path / "encoder" / ".saving-abcd1234").mkdir(parents=True)
-    (tmp_path / ".embeddings.npy.abcd1234.part").touch()
+    (tmp_path / "train").mkdir()
+    for part in (".embeddings.npy.abcd1234.part", "train/.projector.bytes.abcd1234.part"):
+        (tmp_path / part).touch()
     (tmp_path / ".mine.part").touch()
     holder.kill()
     holder.wait()
     with run_lock.hold(tmp_path):
         assert json.loads((tmp_path / run_lock.LOCK_FILE).read_text())["pid"] == os.getpid()
-    assert sorted(path.name for path in tmp_path.rglob("*")) == [".mine.part", "encoder"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == [".mine.part", "encoder", "train"]
 
 
 def test_the_same_thread_may_hold_a_folder_again_and_another_may_not(tmp_path):
