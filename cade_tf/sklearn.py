@@ -11,7 +11,7 @@ from cade_tf.config import Config
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.preparation import positions_of
-from cade_tf.training.trainer import train
+from cade_tf.training.trainer import one_config, train
 
 __all__ = ["NodeEmbedder"]
 
@@ -139,12 +139,7 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):
             raise InputError(
                 "options", "what has no parameter of its own", ", ".join(repeated), "Move it there."
             )
-        unknown = sorted({*options} - {*Config.field_names()})
-        if unknown:
-            raise InputError(
-                "options", "options of cade_tf.Config", ", ".join(unknown), "Check the names."
-            )
-        return Config.from_given(**given, **options, seed=self.random_state)
+        return one_config(None, {**given, **options, "seed": self.random_state})
 
     def _graph_of(self, X: Any) -> Graph:
         if self.graph is not None:

@@ -89,9 +89,10 @@ def shown(cell: dict) -> Iterator[tuple[str, str]]:
         if "image/png" in data:
             yield "picture", data["image/png"]
         else:
-            texts.append("".join(output.get("text", data.get("text/plain", ""))).strip())
-    if texts:
-        yield "text", "\n".join(texts)
+            texts.append("".join(output.get("text", data.get("text/plain", ""))))
+    lines = [line.rstrip() for text in texts for line in text.strip("\n").splitlines()]
+    if lines:
+        yield "text", "\n".join(lines)
 
 
 def main(words: list[str]) -> None:

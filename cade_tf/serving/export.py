@@ -1,11 +1,13 @@
 """A trained encoder as a versioned SavedModel, as TensorFlow Serving wants it."""
 
+import contextlib
 import fcntl
 import itertools
+import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import tensorflow as tf
@@ -60,15 +62,16 @@ def export_model(
     # Servers look at folders with numbers for names only.
     scratch, held = _make_scratch(export_dir)
     try:
-        tf.saved_model.save(
-            module,
-            str(scratch),
-            signatures=dict(module.functions),
-            # Nobody trains what is served; the gradients would need operations of their own.
-            options=tf.saved_model.SaveOptions(
-                experimental_custom_gradients=False, save_debug_info=False
-            ),
-        )
+        with _without_info():
+            tf.saved_model.save(
+                module,
+                str(scratch),
+                signatures=dict(module.functions),
+                # Nobody trains what is served; the gradients would need operations of their own.
+                options=tf.saved_model.SaveOptions(
+                    experimental_custom_gradients=False, save_debug_info=False
+                ),
+            )
         _drop_gradients(scratch)
         if card is not None:
             with atomic_write(scratch / MODEL_CARD) as file:
@@ -80,6 +83,18 @@ def export_model(
         raise
     finally:
         os.close(held)
+
+
+@contextlib.contextmanager
+def _without_info() -> Iterator[None]:
+    """Keeps TensorFlow from naming a folder that will not be there under this name."""
+    logger = tf.get_logger()
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def _drop_gradients(folder: Path) -> None:

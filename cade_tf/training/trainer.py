@@ -1,6 +1,7 @@
 """From a graph and options to a trained model."""
 
 import dataclasses
+import difflib
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -184,6 +185,13 @@ def train(
     >>> train(graph, dim=8, steps=2, batch_size=4, progress=False).config.loss
     'softmax'
     """
+    if not isinstance(graph, Graph):
+        raise InputError(
+            "graph",
+            "a cade_tf.Graph",
+            type(graph).__name__,
+            "Make one with Graph.from_edges, from_pandas, from_networkx and the like.",
+        )
     config = one_config(config, options)
     _refuse_unused(config)
     _refuse_preset_by_name(config, graph)
@@ -205,8 +213,13 @@ def one_config(config: Config | None, options: Mapping[str, Any]) -> Config:
     """Options that are given as a Config, or some of them by name.
 
     Raises:
-        InputError: Both are given.
+        InputError: Both are given, or there is no option of a name.
     """
+    for name in options:
+        if name not in Config.field_names():
+            near = difflib.get_close_matches(name, Config.field_names(), n=3)
+            remedy = f"Did you mean {' or '.join(near)}?" if near else "See cade train --help."
+            raise InputError("options", "options of cade_tf.Config", name, remedy)
     if config is None:
         return Config.from_given(**options)
     if options:

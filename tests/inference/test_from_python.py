@@ -3,6 +3,7 @@
 import dataclasses
 import sys
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -98,3 +99,10 @@ def test_embeddings_are_drawn_with_the_classes_of_the_graph(graph, embeddings):
 def test_embeddings_of_another_graph_are_refused(function, graph, embeddings):
     with pytest.raises(InputError, match=f"{NODES} rows"):
         getattr(cade_tf, function)(graph, embeddings[:-1])
+
+
+def test_what_train_cannot_take_is_said_with_what_to_do(graph):
+    with pytest.raises(InputError, match=r"received learning_rat\. Did you mean learning_rate"):
+        cade_tf.train(graph, learning_rat=1e-3)
+    with pytest.raises(InputError, match=r"received Graph.*from_networkx"):
+        cade_tf.train(nx.karate_club_graph())

@@ -20,7 +20,8 @@ from cade_tf.graph.readers import parquet
 from cade_tf.graph.readers.text import delimiter_of, is_number, open_text
 from cade_tf.graph.validation import sparse_matrix
 
-_IDS = ("id", "node", "nodeid", "name", "newid", *INDEX)
+_NAMED_IDS = ("id", "node", "nodeid", "name", "newid")
+_IDS = (*_NAMED_IDS, *INDEX)
 _CLASSES = ("label", "labels", "class", "classes", "category", "target", "y")
 _ZIP = b"PK"
 
@@ -174,8 +175,20 @@ def _csv(path: Path) -> tuple[list[str] | None, list[list[str]], tuple[str, ...]
         raise InputError(
             f"{path}, line 1", f"{len(rows[0])} names of columns", len(header), "Name them all."
         )
-    columns = tuple(header[1:]) if header else None
-    return [row[0] for row in rows], [row[1:] for row in rows], columns
+    order = list(range(len(rows[0])))
+    if header is not None:
+        order = _ids_first([plain_name(name) for name in header])
+    columns = tuple(header[i] for i in order[1:]) if header else None
+    return [row[order[0]] for row in rows], [[row[i] for i in order[1:]] for row in rows], columns
+
+
+def _ids_first(names: list[str]) -> list[int]:
+    """Order of the columns, ids first; without the index that pandas wrote before the ids."""
+    others = range(1, len(names))
+    ids = next((i for i in others if names[i] in _NAMED_IDS), None)
+    if names[0] not in INDEX or ids is None:
+        return [0, *others]
+    return [ids, *(i for i in others if i != ids)]
 
 
 def csv_rows(path: Path) -> list[list[str]]:

@@ -139,6 +139,19 @@ def test_one_column_of_labels_with_a_header(tmp_path, labels):
     assert sorted(graph.labels.tolist()) == [0, 1]
 
 
+def test_ids_in_a_column_of_their_own_count_and_not_the_index_before_them(tmp_path):
+    (tmp_path / "e.csv").write_text("a,b\nb,c\n")
+    nodes = pd.DataFrame({"x": [1.0, 2.0, 3.0], "node": ["c", "b", "a"]})
+    nodes.to_csv(tmp_path / "f.csv")
+    pd.DataFrame({"node": ["a", "b", "c"], "class": [0, 1, 0]}).to_csv(tmp_path / "l.csv")
+    tables = {"features": tmp_path / "f.csv", "labels": tmp_path / "l.csv"}
+    graph = readers.read(tmp_path / "e.csv", **tables)
+    assert graph.ids.tolist() == ["c", "b", "a"]
+    assert graph.features.tolist() == [[1.0], [2.0], [3.0]]
+    assert graph.feature_names == ("x",)
+    assert graph.labels.tolist() == [0, 1, 0]
+
+
 def test_tables_of_pandas_with_their_index(tmp_path):
     pd.DataFrame(np.eye(2), index=["b", "a"]).to_csv(tmp_path / "f.csv")
     pd.Series(["red", "blue"], index=["b", "a"]).to_csv(tmp_path / "l.csv")
