@@ -166,9 +166,7 @@ def _for_tensorboard(
     final = {f"{probe}_{n}": values[n] for probe, values in scores.items() for n in FINAL_SCORES}
     final["mrr"] = trained.metrics.get("mrr", 0.0)
     summaries = Summaries(run_dir)
-    summaries.final(config, final, trained.steps)
-    if comparison:
-        summaries.comparison(table(comparison), trained.steps)
+    summaries.final(config, final, trained.steps, table(comparison) if comparison else "")
     summaries.close()
 
 

@@ -1,6 +1,7 @@
 """TensorBoard events of a run."""
 
 import functools
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -95,12 +96,20 @@ class Summaries:
             if step.model.attention is not None:
                 _attention(tf.cast(scores.dual.attention, tf.float32))
 
-    def final(self, config: Config, scores: Mapping[str, float], step: int) -> None:
+    def final(
+        self, config: Config, scores: Mapping[str, float], step: int, comparison: str = ""
+    ) -> None:
         """Writes options and final scores as one trial of the HParams table.
 
         Of the options only the model and those that differ from their defaults are there, without
         those that say where and how a run is kept: they explain no score. TensorBoard itself makes
         the columns of what it finds in all runs.
+
+        Args:
+            config: Options.
+            scores: Final scores.
+            step: Last step of the training.
+            comparison: A table of the model and others, written as text.
         """
         from tensorboard.plugins.hparams import api
 
@@ -113,18 +122,10 @@ class Summaries:
                 api.hparams(shown, trial_id=trial)
                 for name, value in scores.items():
                     tf.summary.scalar(f"score/{name}", value, description=_score(name))
+                if comparison:
+                    # Four spaces before each line keep the columns in Markdown.
+                    tf.summary.text("comparison", textwrap.indent(comparison, "    "))
             writer.close()
-
-    def comparison(self, table: str, step: int) -> None:
-        """The final embeddings next to what needs no training, as text.
-
-        Args:
-            table: Lines of equal columns.
-            step: Last step of the training.
-        """
-        with writing_to(self.folder), self._writer.as_default(step=step):
-            # Four spaces before a line keep its columns in Markdown.
-            tf.summary.text("comparison", "".join(f"    {line}\n" for line in table.splitlines()))
 
     def flush(self) -> None:
         """Makes everything visible to readers.

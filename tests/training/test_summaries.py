@@ -167,6 +167,11 @@ def test_the_final_scores_stand_with_the_flags_in_the_hparams_table(run_dir, fin
     assert info.group_name.endswith(f"/{run_dir.name}")
 
 
+def test_the_comparison_with_no_training_is_there_as_text(final):
+    (text,) = values(final, "comparison")
+    assert b"    smoothed PCA  " in text.item()
+
+
 def test_the_hparams_table_has_the_model_and_what_differs():
     assert explaining(Config()) == {"model": Config().model}
     assert explaining(Config(k=3, fanouts=(4, 2), run_dir="x")) == {
