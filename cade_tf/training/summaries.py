@@ -1,6 +1,7 @@
 """TensorBoard events of a run."""
 
 import functools
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -111,7 +112,14 @@ class Summaries:
             if step.model.attention is not None:
                 _attention(tf.cast(scores.dual.attention, tf.float32))
 
-    def final(self, config: Config, scores: Mapping[str, float], step: int, graph: Graph) -> None:
+    def final(
+        self,
+        config: Config,
+        scores: Mapping[str, float],
+        step: int,
+        graph: Graph,
+        comparison: str = "",
+    ) -> None:
         """Writes options and final scores as one trial of the HParams table.
 
         TensorBoard itself makes the columns of what it finds in all runs; see `explaining`.
@@ -121,6 +129,7 @@ class Summaries:
             scores: Final scores by name.
             step: The last step.
             graph: The training graph.
+            comparison: A table of the model and others, written as text.
         """
         from tensorboard.plugins.hparams import api
 
@@ -133,18 +142,10 @@ class Summaries:
                 api.hparams(shown, trial_id=trial)
                 for name, value in scores.items():
                     tf.summary.scalar(f"score/{name}", value, description=_score(name))
+                if comparison:
+                    # Four spaces before each line keep the columns in Markdown.
+                    tf.summary.text("comparison", textwrap.indent(comparison, "    "))
             writer.close()
-
-    def comparison(self, table: str, step: int) -> None:
-        """The final embeddings next to what needs no training, as text.
-
-        Args:
-            table: Lines of equal columns.
-            step: Last step of the training.
-        """
-        with writing_to(self.folder), self._writer.as_default(step=step):
-            # Four spaces before a line keep its columns in Markdown.
-            tf.summary.text("comparison", "".join(f"    {line}\n" for line in table.splitlines()))
 
     def flush(self) -> None:
         """Makes everything visible to readers.

@@ -5,4 +5,4 @@ from cade_tf.experiments import declarations
 
 
 def test_the_words_are_the_experiments():
-    assert [*reproduce.WORDS] == [*declarations.EXPERIMENTS, "curve", "data", "summary"]
+    assert [*reproduce.WORDS] == [*declarations.EXPERIMENTS, "curve", "data", "default", "summary"]

@@ -195,6 +195,11 @@ def test_the_final_scores_stand_with_the_flags_in_the_hparams_table(run_dir, fin
     assert info.group_name.endswith(f"/{run_dir.name}")
 
 
+def test_the_comparison_with_no_training_is_there_as_text(final):
+    (text,) = values(final, "comparison")
+    assert b"    smoothed PCA  " in text.item()
+
+
 def test_the_hparams_table_has_the_model_and_what_differs():
     graph = small_graph()
     assert explaining(Config(), graph) == {"model": Config().model}
