@@ -1,8 +1,7 @@
-"""Every option of a training run, grouped; the defaults are one recipe for all graphs.
+"""Every option of a training run, grouped.
 
-Commands start from the preset `recommended` instead, which reads the graph.
-Where a default departs from the paper, the help text names the paper's value; the README's table
-of readings says why.
+The defaults are the paper's values; where one is not, because the paper's takes long, its help text
+names it. Commands start from the preset `recommended` instead, which reads the graph.
 """
 
 import dataclasses
@@ -18,7 +17,6 @@ MODELS = ("cade_ms", "cade_ma", "cade_gb", "graphsage")
 DEFAULT_MODEL = "cade_ms"
 AGGREGATORS = ("mean", "pool", "lstm")
 COMPARABLE = ("raw_features", *MODELS)
-NO_PRESET = "none"  # on the command line; None in Python
 LONGEST_WALK = 1000
 LARGEST_SEED = 2**31 - 1  # what TensorFlow, NumPy and scikit-learn all take
 
@@ -134,9 +132,8 @@ class ModelOptions(Options):
     preset: str | None = option(
         None,
         "Values of options that are not given: recommended (a rule that reads the graph; the log "
-        "says what it decided), paper (the paper's own method, with one pass over all walks), none "
-        "(the defaults shown here).",
-        choices=(*presets.PRESETS, NO_PRESET),
+        "says what it decided) or paper (the paper's own method, with one pass over all walks).",
+        choices=presets.PRESETS,
         in_commands="recommended",
     )
     model: str = option(DEFAULT_MODEL, "Model to train.", choices=MODELS)
@@ -204,8 +201,6 @@ class ModelOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.preset == NO_PRESET:
-            object.__setattr__(self, "preset", None)
         if not 1 <= len(self.fanouts) <= 8:
             raise InputError(
                 "fanouts", "1 to 8 numbers", len(self.fanouts), "Give one per layer, as 20,10."
@@ -268,14 +263,14 @@ class TrainingOptions(Options):
         choices=("pair", "softmax"),
     )
     negative_weight: float = option(
-        1.0,
-        "Factor before the pair loss's expectation over negatives (paper: Q).",
+        20.0,
+        "Factor before the pair loss's expectation over negatives: Q in the paper.",
         minimum=0.0,
     )
     temperature: float = option(
         1.0, "Dot products are divided by this in the loss (paper: 1).", positive=True
     )
-    learning_rate: float = option(3e-4, "Learning rate of Adam (paper: 1e-4).", positive=True)
+    learning_rate: float = option(1e-4, "Learning rate of Adam.", positive=True)
     schedule: str = option(
         "constant",
         "Learning rate after the warm-up: constant, or cosine (falls to zero at the last step).",
@@ -529,7 +524,8 @@ class Config(
     def to_flagfile(self) -> str:
         """The options as an absl flagfile, which a command reads as exactly these options."""
         flags = super().to_flagfile()
-        return flags if self.preset is not None else f"--preset={NO_PRESET}\n{flags}"
+        # A Config of one's own names every option, so that nothing is left to the preset.
+        return flags if self.preset is not None else f"--preset=paper\n{flags}"
 
 
 CONFIG_FILE = "config.json"

@@ -16,7 +16,7 @@ MOST_GROWTH_MIB = 16
 """By which memory may grow after the first tenth; a leak of 0.1 KiB per step would be more."""
 
 _FLAGS = (
-    "--dataset=digits", "--preset=none", "--model=cade_ms", "--k=2", "--dim=16", "--fanouts=3,2",
+    "--dataset=digits", "--preset=paper", "--model=cade_ms", "--k=2", "--dim=16", "--fanouts=3,2",
     "--batch_size=32", "--steps=1000000000", "--validate_every=5000", "--progress_seconds=5",
 )  # fmt: skip
 _SAMPLE_SECONDS = 20
