@@ -11,7 +11,7 @@ from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.naming import ids_of, labels_in_order
 from cade_tf.graph.readers.edge_files import Edges, read_edges
-from cade_tf.graph.readers.text_tables import TextTable, read_features, read_labels
+from cade_tf.graph.readers.node_tables import NodeTable, read_features, read_labels
 from cade_tf.graph.validation import checked_features, checked_labels, checked_weights
 from cade_tf.progress import Shown
 
@@ -32,7 +32,7 @@ def read(
 
     Args:
         path: The list of edges.
-        features: npy, npz, csv or Parquet; see `cade_tf.graph.readers.text_tables`.
+        features: npy, npz, csv or Parquet; see `cade_tf.graph.readers.node_tables`.
         labels: csv, npy or Parquet.
         progress: Whether to show how far the list of edges has been read.
 
@@ -53,8 +53,8 @@ def read(
     fields: dict[str, Any] = {"name": path.name.split(".")[0], "notes": edges.notes}
     if feature_table is not None:
         with problems.part(), problems.within(features):
-            values = checked_features(feature_table.values, len(names), finite=True)
-            fields |= {"features": values, "feature_names": feature_table.columns}
+            values = checked_features(feature_table.fields["features"], len(names), finite=True)
+            fields |= feature_table.fields | {"features": values}
     if label_table is not None:
         with problems.part(), problems.within(labels):
             fields |= _labels(label_table, position)
@@ -89,7 +89,7 @@ def _numbered(
 
 
 def _names(
-    edges: Edges, features: TextTable | None, labels: TextTable | None
+    edges: Edges, features: NodeTable | None, labels: NodeTable | None
 ) -> tuple[list[str], bool]:
     """Names of all nodes in their order, and whether they are more than positions."""
     table = features or labels
@@ -131,10 +131,9 @@ def _positions(names: list[str]) -> dict[str, int]:
     return position
 
 
-def _labels(table: TextTable, position: dict[str, int]) -> dict[str, Any]:
+def _labels(table: NodeTable, position: dict[str, int]) -> dict[str, Any]:
     """Labels in the order of the nodes; nodes that the table leaves out have none."""
-    values = dict(table.values)
-    given = values["labels"]
+    given = table.fields["labels"]
     if table.ids is None:
         if len(given) != len(position):
             raise InputError(
@@ -143,7 +142,7 @@ def _labels(table: TextTable, position: dict[str, int]) -> dict[str, Any]:
                 f"{len(given):,}",
                 "Give every node one; a line that names the column must say label.",
             )
-        return values | {"labels": checked_labels(given, len(position))}
+        return table.fields | {"labels": checked_labels(given, len(position))}
     own = np.array([*_positions(_normal(table.ids))], str)
     labels = labels_in_order(given, own, np.array([*position], str), "node ids")
-    return values | {"labels": checked_labels(labels, len(position))}
+    return table.fields | {"labels": checked_labels(labels, len(position))}

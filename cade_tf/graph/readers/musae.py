@@ -14,8 +14,8 @@ from cade_tf.graph.graph import Graph
 from cade_tf.graph.joining import join_graphs
 from cade_tf.graph.naming import class_indices, ids_of, labels_in_order, positions
 from cade_tf.graph.readers.edge_files import read_edges
+from cade_tf.graph.readers.node_tables import csv_rows
 from cade_tf.graph.readers.text import read_json_object
-from cade_tf.graph.readers.text_tables import csv_rows
 
 _EDGES, _FEATURES, _TARGET = "edges.csv", "features.json", "target.csv"
 _IDS = ("new_id", "id")

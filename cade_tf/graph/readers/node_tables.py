@@ -27,27 +27,24 @@ _ZIP = b"PK"
 
 
 @dataclasses.dataclass(frozen=True)
-class TextTable:
+class NodeTable:
     """Values per node.
 
     Args:
         ids: Names of the nodes as strings; None where row i belongs to node i.
-        values: Features [nodes, columns], or a dict with `labels` and perhaps `class_names`.
-        columns: Names of the columns, where the file has them.
+        fields: Arguments of `Graph`: `features` and `feature_names`, or `labels` and `class_names`.
     """
 
     ids: list[str] | None
-    values: Any
-    columns: tuple[str, ...] | None = None
+    fields: dict[str, Any]
 
     @property
     def length(self) -> int:
         """Number of nodes."""
-        values = self.values["labels"] if isinstance(self.values, dict) else self.values
-        return values.shape[0]
+        return next(iter(self.fields.values())).shape[0]
 
 
-def read_features(path: Path) -> TextTable:
+def read_features(path: Path) -> NodeTable:
     """Reads node features: npy, npz (dense or SciPy sparse), Parquet, or csv with ids in front.
 
     Raises:
@@ -55,16 +52,17 @@ def read_features(path: Path) -> TextTable:
     """
     start = _start(path)
     if start.startswith(NPY):
-        return TextTable(None, rows_of_npy(path))
+        return NodeTable(None, {"features": rows_of_npy(path)})
     if start.startswith(_ZIP):
-        return TextTable(None, _npz_features(path))
+        return NodeTable(None, {"features": _npz_features(path)})
     if start.startswith(parquet.MAGIC):
         ids, columns = _parquet(path)
-        return TextTable(ids, _parquet_matrix(path, columns), tuple(columns))
-    ids, values, names = _csv(path)
+        values = _parquet_matrix(path, columns)
+        return NodeTable(ids, {"features": values, "feature_names": tuple(columns)})
+    ids, rows, names = _csv(path)
     if ids is None:
         raise InputError(str(path), "an id and numbers in each line", "one field", "Add ids.")
-    return TextTable(ids, _numbers(values, path, ids), names)
+    return NodeTable(ids, {"features": _numbers(rows, path, ids), "feature_names": names})
 
 
 def _npz_features(path: Path) -> Features:
@@ -84,11 +82,8 @@ def _npz_features(path: Path) -> Features:
     return matrices[0]
 
 
-def read_labels(path: Path) -> TextTable:
+def read_labels(path: Path) -> NodeTable:
     """Reads node labels: `id,class`, `id,0,1,...` (csv or Parquet), one class per line, or npy.
-
-    Returns:
-        `values` are a dict with `labels` and, where known, `class_names`.
 
     Raises:
         InputError: The file is not of these forms.
@@ -97,22 +92,22 @@ def read_labels(path: Path) -> TextTable:
     with problems.within(path):
         if start.startswith(NPY):
             array = np.array(open_npy(path))
-            return TextTable(None, class_indices(array) if array.ndim == 1 else {"labels": array})
+            return NodeTable(None, class_indices(array) if array.ndim == 1 else {"labels": array})
         if start.startswith(parquet.MAGIC):
             ids, columns = _parquet(path)
             if len(columns) == 1:
-                return TextTable(ids, class_indices(next(iter(columns.values()))))
+                return NodeTable(ids, class_indices(next(iter(columns.values()))))
             return _many_classes(ids, _parquet_matrix(path, columns), tuple(columns))
         ids, values, names = _csv(path)
         if len(values[0]) == 1:
-            return TextTable(ids, class_indices([row[0].strip() for row in values]))
+            return NodeTable(ids, class_indices([row[0].strip() for row in values]))
         return _many_classes(ids, _numbers(values, path, ids), names)
 
 
 def _many_classes(
     ids: list[str] | None, matrix: np.ndarray, names: tuple[str, ...] | None
-) -> TextTable:
-    return TextTable(ids, {**matrix_labels(matrix, len(matrix)), "class_names": names})
+) -> NodeTable:
+    return NodeTable(ids, {**matrix_labels(matrix, len(matrix)), "class_names": names})
 
 
 def _start(path: Path) -> bytes:
