@@ -1,4 +1,4 @@
-"""From lines of JSON to a report: the machine, targets, tables."""
+"""The report: the machine, targets, tables; and every value as a line of JSON."""
 
 import datetime
 import json
@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from cade_tf.benchmark.measure import Measurement
 from cade_tf.benchmark.suite import Results
-from cade_tf.errors import InputError
 from cade_tf.experiments.cells import commit
 from cade_tf.experiments.single_run import versions
 from cade_tf.files import atomic_write
@@ -110,35 +109,17 @@ def describe_machine() -> dict[str, Any]:
     }
 
 
-def write_lines(header: dict[str, Any], results: Results, folder: Path) -> None:
-    """Writes results.jsonl: a line about the machine, one for each measurement and failure."""
+def write(header: dict[str, Any], results: Results, folder: Path) -> Path:
+    """Writes results.jsonl and report.md, whose path it returns.
+
+    The lines of the former: one about the machine, one for each measurement and failure.
+    """
     records = [header, *(one.record() for one in results.measurements)]
     records += [{"failed": title, "reason": why} for title, why in results.failures.items()]
-    with atomic_write(folder / RESULTS_FILE) as file:
-        file.write("".join(json.dumps(record) + "\n" for record in records).encode())
-
-
-def read_lines(folder: Path) -> tuple[dict[str, Any], Results]:
-    """Reads what `write_lines` wrote.
-
-    Raises:
-        InputError: The file is missing or damaged.
-    """
-    try:
-        header, *records = map(json.loads, (folder / RESULTS_FILE).read_text().splitlines())
-        failures = {r["failed"]: r["reason"] for r in records if "failed" in r}
-        found = [Measurement.from_record(r) for r in records if "failed" not in r]
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(
-            str(folder / RESULTS_FILE), "lines of JSON", error, "Run cade bench again."
-        ) from error
-    return header, Results(found, failures)
-
-
-def write_report(folder: Path) -> Path:
-    """Makes report.md of the folder's results.jsonl, and returns its path."""
-    with atomic_write(folder / REPORT_FILE) as file:
-        file.write(render(*read_lines(folder)).encode())
+    lines = "".join(json.dumps(record) + "\n" for record in records)
+    for name, text in ((RESULTS_FILE, lines), (REPORT_FILE, render(header, results))):
+        with atomic_write(folder / name) as file:
+            file.write(text.encode())
     return folder / REPORT_FILE
 
 

@@ -40,8 +40,8 @@ def run(options: BenchOptions, words: list[str]) -> int:
     for name in ("data_dir", "output", "peer", "peer_python", "peer_pythonpath"):
         # Where things lie on this machine tells a reader of the report nothing.
         del header["options"][name]
-    results = suite.run(options, keep=lambda found: report.write_lines(header, found, folder))
-    path = report.write_report(folder)
+    results = suite.run(options, keep=lambda found: report.write(header, found, folder))
+    path = report.write(header, results, folder)
     print(path.read_text())
     print(f"Report: {path}")
     return 1 if results.failures else 0

@@ -93,8 +93,8 @@ class ExtendedTable:
         """Rows of the given ids."""
         old = self.base.lookup(tf.minimum(ids, self.num_rows - 1))
         # One row more, because a gather needs something to gather even where nothing is chosen.
-        padding = [[0, 1]] + [[0, 0]] * (self.extra.shape.rank - 1)
-        extra = tf.pad(tf.cast(self.extra, old.dtype), padding)
+        one = tf.zeros([1, *self.extra.shape[1:]], old.dtype)
+        extra = tf.concat([tf.cast(self.extra, old.dtype), one], 0)
         new = tf.gather(extra, tf.maximum(ids - self.num_rows, 0))
         known = ids < self.num_rows
         for _ in range(old.shape.rank - ids.shape.rank):

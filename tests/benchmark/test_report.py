@@ -1,4 +1,4 @@
-"""A report follows from its lines of JSON alone."""
+"""A report says what was measured, on what, and which targets are met."""
 
 import json
 
@@ -8,7 +8,6 @@ from cade_tf.benchmark import report
 from cade_tf.benchmark.measure import Measurement
 from cade_tf.benchmark.report import Target
 from cade_tf.benchmark.suite import Results
-from cade_tf.errors import InputError
 
 HEADER = {
     "machine": {
@@ -47,8 +46,8 @@ FOUND = [
 
 @pytest.fixture
 def text(tmp_path):
-    report.write_lines(HEADER, Results(FOUND, {"growth cade_gb": "out of memory"}), tmp_path)
-    return report.write_report(tmp_path).read_text()
+    results = Results(FOUND, {"growth cade_gb": "out of memory"})
+    return report.write(HEADER, results, tmp_path).read_text()
 
 
 def test_targets_are_met_or_missed_where_they_were_measured(text):
@@ -95,20 +94,11 @@ def test_numbers_are_shown_with_their_unit(value, unit, shown):
     assert report.format_value(value, unit) == shown
 
 
-def test_lines_are_json_and_give_the_results_back(tmp_path):
-    results = Results(FOUND, {"peer": "gone"})
-    report.write_lines(HEADER, results, tmp_path)
-    lines = (tmp_path / "results.jsonl").read_text().splitlines()
-    assert len([json.loads(line) for line in lines]) == 1 + len(FOUND) + 1
-    assert report.read_lines(tmp_path) == (HEADER, results)
-
-
-@pytest.mark.parametrize("content", [None, "no JSON", "{}\n{}"])
-def test_a_damaged_file_is_named(content, tmp_path):
-    if content is not None:
-        (tmp_path / "results.jsonl").write_text(content)
-    with pytest.raises(InputError, match=r"results\.jsonl: expected lines of JSON"):
-        report.read_lines(tmp_path)
+def test_every_value_is_a_line_of_json(text, tmp_path):
+    header, *records = map(json.loads, (tmp_path / "results.jsonl").read_text().splitlines())
+    assert header == HEADER
+    assert [Measurement.from_record(record) for record in records[:-1]] == FOUND
+    assert records[-1] == {"failed": "growth cade_gb", "reason": "out of memory"}
 
 
 def test_a_bound_is_kept_on_its_own_side():

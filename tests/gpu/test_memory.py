@@ -1,0 +1,35 @@
+"""The tensors of a training step take what the formula of the benchmark's page says."""
+
+import math
+
+import pytest
+
+from cade_tf.benchmark import arithmetic, cases
+from cade_tf.benchmark.options import BenchOptions
+from cade_tf.benchmark.processes import Job, run_job
+from cade_tf.graph import loading
+
+
+def formula(graph, step):
+    """Bytes of the graph, the weights and a step with the mean aggregator."""
+    model, sizes = step.model, arithmetic.batch_sizes(step)
+    nodes, width = graph.features.shape
+    instances, dim = sum(sizes.levels), model.dim
+    held = 4 * nodes * width + 16 * graph.num_edges + 40 * nodes
+    held += 12 * sum(math.prod(weight.shape) for weight in model.weights)
+    rows = 4 * instances * 2 * width
+    if model.sagb.project_first:
+        rows = 8 * (sizes.rows + sizes.nodes) * dim
+    drawn = sum(n * s for n, s in zip(sizes.levels, model.fanouts, strict=True))
+    return held + rows + 4 * instances * 3 * model.parameter_sets * dim + 36 * drawn
+
+
+@pytest.mark.parametrize("model", ["cade_gb", "cade_ms", "cade_ma"])
+def test_tensors_take_what_the_formula_says(model):
+    options = BenchOptions(dataset="digits", k=5, repeats=1, device="cpu")
+    graph = loading.load(options)
+    expected = formula(graph, cases.make_step(graph, options.config(model)))
+    found = run_job(Job("cases.steps", {"model": model, "aggregator": "mean"}), options)
+    (tensors,) = [one.median * 2**20 for one in found if one.name.endswith("/tensors")]
+    # The allocator gives pieces of up to twice the size.
+    assert 0.9 * expected < tensors < 2 * expected
