@@ -320,6 +320,11 @@ class TrainingOptions(Options):
         maximum=LARGEST_SEED,
     )
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.epochs:
+            object.__setattr__(self, "steps", 0)  # counted by epochs
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ValidationOptions(Options):
