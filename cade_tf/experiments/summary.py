@@ -23,6 +23,7 @@ OTHER_REPORTS = {
     "curve": "training curves, by which budgets were chosen",
     "bench": "speed and memory",
     "scale": "graphs larger than memory",
+    "reliability": "attacks, mutants and a long run",
 }
 
 Results = dict[str, dict[str, Any]]
