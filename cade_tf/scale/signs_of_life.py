@@ -70,22 +70,23 @@ def send() -> None:
     """Sends signs of life from now on, where a `Watched` waits for them, and ends with it."""
     handle = os.environ.pop(PIPE_VARIABLE, None)
     if handle is not None:
-        threading.Thread(target=_send, args=(int(handle),), daemon=True).start()
-        # Before the interpreter goes down, which its threads do not live to see.
-        atexit.register(os.close, int(handle))
+        ending = threading.Event()
+        sender = threading.Thread(target=_send, args=(int(handle), ending), daemon=True)
+        sender.start()
+        # Last in, first out: the thread ends first, then ends the interpreter, which takes long.
+        atexit.register(sender.join, _SEND_SECONDS)
+        atexit.register(ending.set)
 
 
-def _send(handle: int) -> None:
-    while True:
+def _send(handle: int, ending: threading.Event) -> None:
+    while not ending.is_set():
         try:
             os.write(handle, b".")
         except BrokenPipeError:
             # Without the one who watches, nobody would ever end this process.
             os._exit(1)
-        except OSError:
-            # Closed by ourselves: this process is about to end.
-            return
-        time.sleep(_SEND_SECONDS)
+        ending.wait(_SEND_SECONDS)
+    os.close(handle)
 
 
 class Watched:
