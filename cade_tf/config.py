@@ -298,6 +298,21 @@ class TrainingOptions(Options):
         maximum=LARGEST_SEED,
     )
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        rates = {
+            "weight_decay": self.learning_rate,
+            "bias_weight_decay": self.learning_rate * self.bias_learning_rate,
+        }
+        for name, rate in rates.items():
+            if getattr(self, name) * rate >= 1:
+                raise InputError(
+                    name,
+                    f"less than {1 / rate:g}, one over the learning rate",
+                    getattr(self, name),
+                    "Lower it: a step would take more than the whole weight away.",
+                )
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ValidationOptions(Options):
@@ -329,19 +344,6 @@ class ValidationOptions(Options):
                 "0",
                 "Say how often to validate.",
             )
-        rates = {
-            "weight_decay": self.learning_rate,
-            "bias_weight_decay": self.learning_rate * self.bias_learning_rate,
-        }
-        for name, rate in rates.items():
-            if getattr(self, name) * rate >= 1:
-                raise InputError(
-                    name,
-                    f"less than {1 / rate:g}, one over the learning rate, of which a step takes "
-                    "a weight away whole",
-                    getattr(self, name),
-                    "Lower it.",
-                )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
