@@ -12,7 +12,6 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Any, Self
 
 PIPE_VARIABLE = "CADE_SIGNS_OF_LIFE"
@@ -44,12 +43,7 @@ class AnswerWatch:
         threading.Thread(target=self._watch, daemon=True).start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._left.set()
 
     def _watch(self) -> None:
