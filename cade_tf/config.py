@@ -324,6 +324,18 @@ class TrainingOptions(Options):
         super().__post_init__()
         if self.epochs:
             object.__setattr__(self, "steps", 0)  # counted by epochs
+        rates = {
+            "weight_decay": self.learning_rate,
+            "bias_weight_decay": self.learning_rate * self.bias_learning_rate,
+        }
+        for name, rate in rates.items():
+            if getattr(self, name) * rate >= 1:
+                raise InputError(
+                    name,
+                    f"less than {1 / rate:g}, one over the learning rate",
+                    getattr(self, name),
+                    "Lower it: a step would take more than the whole weight away.",
+                )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -364,19 +376,6 @@ class ValidationOptions(Options):
                 "0",
                 "Say how often to validate.",
             )
-        rates = {
-            "weight_decay": self.learning_rate,
-            "bias_weight_decay": self.learning_rate * self.bias_learning_rate,
-        }
-        for name, rate in rates.items():
-            if getattr(self, name) * rate >= 1:
-                raise InputError(
-                    name,
-                    f"less than {1 / rate:g}, one over the learning rate, of which a step takes "
-                    "a weight away whole",
-                    getattr(self, name),
-                    "Lower it.",
-                )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -20,6 +20,7 @@ OTHER_REPORTS = {
     "curve": "training curves, by which budgets were chosen",
     "bench": "speed and memory",
     "scale": "graphs larger than memory",
+    "reliability": "attacks, mutants and a long run",
 }
 
 _BLOCKS = [presets.TITLES[preset] for preset in presets.PRESETS]

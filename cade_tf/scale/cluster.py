@@ -3,7 +3,7 @@
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from cade_tf.errors import InputError
 from cade_tf.scale.row_adam import ShardedVariable
+from cade_tf.training.devices import lost_process
 
 EXAMPLE = (
     '{"cluster": {"chief": ["host:port"], "worker": ["host:port", ...], "ps": ["host:port", ...]}, '
@@ -18,10 +19,6 @@ EXAMPLE = (
 )
 _ROLES = ("chief", "worker", "ps")
 _THREADS = 4
-
-
-class ClusterLost(OSError):
-    """A parameter server, or all of them, went away; what they held is lost."""
 
 
 class OnDemand(tf.distribute.experimental.partitioners.Partitioner):
@@ -122,24 +119,9 @@ class Cluster:
         return np.concatenate(pieces)
 
 
-@contextlib.contextmanager
-def lost_servers() -> Iterator[None]:
+def lost_servers() -> contextlib.AbstractContextManager[None]:
     """Turns TensorFlow's errors about servers that do not answer into `ClusterLost`."""
-    try:
-        yield
-    except (
-        tf.errors.UnavailableError,
-        tf.errors.AbortedError,
-        tf.errors.CancelledError,
-        tf.errors.DeadlineExceededError,
-        tf.errors.FailedPreconditionError,
-        tf.errors.NotFoundError,
-    ) as error:
-        reason = " ".join(error.message.split())[:200]
-        raise ClusterLost(
-            f"a parameter server was lost ({reason}); the same command continues from the last "
-            "checkpoint"
-        ) from error
+    return lost_process("a parameter server")
 
 
 def make_resolver() -> tf.distribute.cluster_resolver.ClusterResolver:

@@ -12,7 +12,6 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Any, Self
 
 PIPE_VARIABLE = "CADE_SIGNS_OF_LIFE"
@@ -44,12 +43,7 @@ class AnswerWatch:
         threading.Thread(target=self._watch, daemon=True).start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._left.set()
 
     def _watch(self) -> None:
@@ -70,22 +64,23 @@ def send() -> None:
     """Sends signs of life from now on, where a `Watched` waits for them, and ends with it."""
     handle = os.environ.pop(PIPE_VARIABLE, None)
     if handle is not None:
-        threading.Thread(target=_send, args=(int(handle),), daemon=True).start()
-        # Before the interpreter goes down, which its threads do not live to see.
-        atexit.register(os.close, int(handle))
+        ending = threading.Event()
+        sender = threading.Thread(target=_send, args=(int(handle), ending), daemon=True)
+        sender.start()
+        # Last in, first out: the thread ends first, then ends the interpreter, which takes long.
+        atexit.register(sender.join, _SEND_SECONDS)
+        atexit.register(ending.set)
 
 
-def _send(handle: int) -> None:
-    while True:
+def _send(handle: int, ending: threading.Event) -> None:
+    while not ending.is_set():
         try:
             os.write(handle, b".")
         except BrokenPipeError:
             # Without the one who watches, nobody would ever end this process.
             os._exit(1)
-        except OSError:
-            # Closed by ourselves: this process is about to end.
-            return
-        time.sleep(_SEND_SECONDS)
+        ending.wait(_SEND_SECONDS)
+    os.close(handle)
 
 
 class Watched:

@@ -1,13 +1,42 @@
 """Which devices a run uses, in which arithmetic, and which process may write."""
 
+import contextlib
 import functools
 import json
 import os
+from collections.abc import Iterator
 
 import tensorflow as tf
 
 from cade_tf.config import DeviceOptions
 from cade_tf.errors import InputError
+
+
+class ClusterLost(OSError):
+    """Another process of a run went away; what it held is lost."""
+
+
+@contextlib.contextmanager
+def lost_process(which: str) -> Iterator[None]:
+    """Turns TensorFlow's errors about a process that does not answer into `ClusterLost`.
+
+    Args:
+        which: What that process is.
+    """
+    try:
+        yield
+    except (
+        tf.errors.UnavailableError,
+        tf.errors.AbortedError,
+        tf.errors.CancelledError,
+        tf.errors.DeadlineExceededError,
+        tf.errors.FailedPreconditionError,
+        tf.errors.NotFoundError,
+    ) as error:
+        reason = " ".join(error.message.split())[:200]
+        raise ClusterLost(
+            f"{which} was lost ({reason}); the same command continues from the last checkpoint"
+        ) from error
 
 
 def make_strategy(options: DeviceOptions) -> tf.distribute.Strategy:

@@ -1,5 +1,6 @@
 """From a graph and options to a trained model."""
 
+import contextlib
 import dataclasses
 import difflib
 import logging
@@ -175,6 +176,7 @@ def train(
             `config` and options are given.
         RunStopped: A signal asked for an end; the state is saved.
         FloatingPointError: A number was not finite; the state before it is saved.
+        ClusterLost: Another worker of `strategy` went away; the same call continues.
 
     Example:
 
@@ -318,7 +320,10 @@ def _train(
         smallest_gain=SMALLEST_GAIN if on_pairs else 0.0,
         validates_start=on_pairs,
     )
-    end = loop.run()
+    # TensorFlow asks the other workers every 30 s whether they live, and gives up the step if not.
+    shared = strategy.cluster_resolver is not None
+    with devices.lost_process("a worker") if shared else contextlib.nullcontext():
+        end = loop.run()
     collapse = collapse_warning(end.metrics) if end.metrics else None
     if collapse:
         _log.warning("The run has collapsed: %s.", collapse)

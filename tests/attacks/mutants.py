@@ -119,8 +119,10 @@ MUTANTS = (
     Mutant(
         "the unpickler admits every name",
         "graph/readers/unpickling.py",
-        '        return _ADMITTED[f"{module}.{name}"]',
-        '        return _ADMITTED.get(f"{module}.{name}") or super().find_class(module, name)',
+        '        if f"{module}.{name}" not in _ADMITTED:\n',
+        '        if f"{module}.{name}" not in _ADMITTED:\n'
+        "            return super().find_class(module, name)\n"
+        "        if False:\n",
         "tests/graph/readers/test_planetoid.py -k 'hostile or admitted'",
     ),
     Mutant(

@@ -312,7 +312,7 @@ def test_features_too_small_to_count_are_told(caplog):
 
 @pytest.mark.parametrize("name", ["weight_decay", "bias_weight_decay"])
 def test_a_weight_decay_that_takes_weights_away_whole_is_refused(name):
-    with pytest.raises(InputError, match=f"{name}: expected less than 100,"):
+    with pytest.raises(InputError, match=f"{name}: expected less than 100, one over"):
         Config(learning_rate=0.01, **{name: 1e6})
 
 

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from cade_tf.graph.splits import split_nodes
 from cade_tf.scale.sharding import write_shards
 from tests.scale.local_clusters import launch, listed, newest, wait_for
+from tests.training import test_distributed
 from tests.training.small_run import small_config, small_graph
 
 STEPS = 600
@@ -73,3 +75,35 @@ def test_a_chief_whose_cluster_is_silent_ends_and_says_so(sharded, tmp_path):
     assert result.returncode == 1, result.stderr
     assert "cade: No worker or parameter server has answered for 3 s" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def impatient_worker(*arguments):
+    """A worker that asks every second whether the others live, and not every 30 as TensorFlow."""
+    from tensorflow.python.distribute import collective_all_reduce_strategy
+
+    of_all = collective_all_reduce_strategy.CollectiveAllReduceExtended
+    of_all._check_health_interval, of_all._check_health_timeout = 1, 4
+    test_distributed.worker(*arguments)
+
+
+def test_a_worker_whose_partner_froze_ends_and_says_so(tmp_path):
+    options = {**test_distributed.OPTIONS, "steps": 100_000}
+    addresses = test_distributed.free_addresses(2)
+    chief, other = (
+        test_distributed.run(
+            impatient_worker, tmp_path, options, addresses, index, name=f"worker{index}"
+        )
+        for index in range(2)
+    )
+    try:
+        while chief.is_alive() and not newest(tmp_path / "run"):
+            time.sleep(0.1)
+        os.kill(other.pid, signal.SIGSTOP)
+        chief.join(200)
+    finally:
+        other.kill()
+        chief.kill()
+    told = (tmp_path / "worker0.log").read_text()
+    assert chief.exitcode == 1, told
+    assert "cade: a worker was lost" in told
+    assert "Traceback" not in told
