@@ -42,6 +42,9 @@ def draw_history(history: Mapping[str, Sequence[float]], title: str = "") -> Any
             there = np.isfinite(values)
             axes.plot(steps[there], values[there], marker=".", label=metric)
         axes.set(title=name, xlabel="step")
+        if metrics == ("mean_cosine",):
+            # On a scale of its own, noise would look like a collapse.
+            axes.set_ylim(min(0.0, axes.get_ylim()[0]), 1.0)
         if len(metrics) > 1:
             axes.legend(frameon=False)
     figure.suptitle(title)
