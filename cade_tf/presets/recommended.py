@@ -134,7 +134,8 @@ def recommend(graph: Graph, config: Config, given: Collection[str] = ()) -> Reco
             config.feature_scaling if "feature_scaling" in given else SCALINGS[statistics.kind]
         )
         shared = mean_share(graph, FeatureOptions(feature_scaling=scaling), seed=config.seed)
-        changes["remove_mean"] = shared > LARGE_MEAN
+        # Of few features no direction can be spared.
+        changes["remove_mean"] = statistics.width >= NARROW and shared > LARGE_MEAN
         changes["learning_rate"] = learning_rate(statistics)
     if "epochs" in given and config.epochs:
         # Epochs count instead of steps only where steps are left alone.
