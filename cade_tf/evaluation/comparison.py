@@ -153,7 +153,7 @@ def compare_links(
     ]
 
 
-def table(rows: Sequence[NodeScores] | Sequence[LinkQuality]) -> str:
+def table(rows: Sequence[NodeScores | LinkQuality]) -> str:
     """The rows as text.
 
     Example:

@@ -28,7 +28,7 @@ class Row:
     seconds: float
     warning: str | None = None
     scored_on: str = "unseen nodes"
-    untrained: tuple[quality.NodeScores, ...] | tuple[quality.LinkQuality, ...] = ()
+    untrained: tuple[quality.NodeScores | quality.LinkQuality, ...] = ()
 
 
 def run_methods(config: Config, run_dir: Path, *, progress: bool = True) -> list[Row]:

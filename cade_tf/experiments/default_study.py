@@ -7,6 +7,7 @@ among the cells, as `<data set>-<method>-<seed>.npy`.
 """
 
 import dataclasses
+import itertools
 import json
 import shutil
 import time
@@ -51,7 +52,10 @@ METHODS = {
     "cade_gb": "CADE-gb",
     "cade_ma": "CADE-MA",
 }
-"""By name, in the order in which they are computed; smoothed PCA is what all are compared with."""
+"""By name, in the order of the report; smoothed PCA is what all are compared with."""
+
+FIRST = ("raw_features", "smoothed_pca", "untrained", "graphsage", "cade_ms")
+"""Computed on all graphs before the others are."""
 
 COLUMNS = {
     "all_labels": "all",
@@ -100,22 +104,23 @@ def run(
     """
     folder.mkdir(parents=True, exist_ok=True)
     done = {_identity(row) for row in read(folder)}
-    for seed in SEEDS:
-        for name in graphs or GRAPHS:
-            wanted = [
-                method
-                for method in methods or (*METHODS, *PEERS)
-                if (name, method, seed) not in done
-                and (method in METHODS or _peer(cells, name, method, seed).is_file())
-            ]
-            if not wanted:
-                continue
-            graph = _load(name, data_dir)
-            for method in wanted:
-                row = measure(graph, name, method, seed, cells)
-                with (folder / RESULTS_FILE).open("a") as file:
-                    file.write(json.dumps(row) + "\n")
-                write(folder)
+    others = tuple(name for name in (*METHODS, *PEERS) if name not in FIRST)
+    for stage, seed, name in itertools.product((FIRST, others), SEEDS, graphs or GRAPHS):
+        wanted = [
+            method
+            for method in stage
+            if (not methods or method in methods)
+            and (name, method, seed) not in done
+            and (method in METHODS or _peer(cells, name, method, seed).is_file())
+        ]
+        if not wanted:
+            continue
+        graph = _load(name, data_dir)
+        for method in wanted:
+            row = measure(graph, name, method, seed, cells)
+            with (folder / RESULTS_FILE).open("a") as file:
+                file.write(json.dumps(row) + "\n")
+            write(folder)
 
 
 def measure(graph: Graph, name: str, method: str, seed: int, cells: Path) -> dict[str, Any]:

@@ -37,8 +37,10 @@ LARGE_MEAN = 0.2
 # CADE-MA's K aggregators lie this far around the self weight.
 SELF_SPREAD = 0.15
 # Entries of the start's directions have the size 1 / sqrt(width), and a step of Adam moves each
-# by the learning rate: so that all graphs move alike, the rate shrinks with the width too.
-RATE_TIMES_ROOT_WIDTH = 4e-3
+# by the learning rate: so that all graphs move alike, the rate shrinks with the width too. Of few
+# features each counts for more: there the rate does not grow any further.
+RATE_TIMES_ROOT_WIDTH = 2e-3
+NARROW = 256
 STEPS = 150
 # CADE-MS draws K neighbourhoods of a node: each can be smaller, and a step four times quicker.
 MS_FANOUTS = (10, 5)
@@ -132,7 +134,8 @@ def recommend(graph: Graph, config: Config, given: Collection[str] = ()) -> Reco
             config.feature_scaling if "feature_scaling" in given else SCALINGS[statistics.kind]
         )
         shared = mean_share(graph, FeatureOptions(feature_scaling=scaling), seed=config.seed)
-        changes["remove_mean"] = shared > LARGE_MEAN
+        # Of few features no direction can be spared.
+        changes["remove_mean"] = statistics.width >= NARROW and shared > LARGE_MEAN
         changes["learning_rate"] = learning_rate(statistics)
     if "epochs" in given and config.epochs:
         # Epochs count instead of steps only where steps are left alone.
@@ -176,7 +179,7 @@ def _unlike(statistics: GraphStatistics) -> float:
 
 def learning_rate(statistics: GraphStatistics) -> float:
     """Learning rate of the training after the smoothing start."""
-    return float(f"{RATE_TIMES_ROOT_WIDTH / math.sqrt(max(statistics.width, 16)):.2g}")
+    return float(f"{RATE_TIMES_ROOT_WIDTH / math.sqrt(max(statistics.width, NARROW)):.2g}")
 
 
 def _reasons(statistics: GraphStatistics, config: Config) -> tuple[str, ...]:

@@ -10,17 +10,29 @@ NODES, GROUPS, WORDS = 500, 5, 60
 
 
 def generated(
-    kind: str, *, alike: bool = True, degree: int = 8, weighted: bool = False, seed: int = 0
+    kind: str,
+    *,
+    alike: bool = True,
+    degree: int = 8,
+    weighted: bool = False,
+    hubs: bool = False,
+    width: int = WORDS,
+    seed: int = 0,
 ) -> Graph:
-    """A graph of groups: members share words, and are neighbours where `alike`."""
+    """A graph of groups: members share words, and are neighbours where `alike`.
+
+    With `hubs`, most edges lead to few nodes, and many are listed more than once.
+    """
     rng = np.random.default_rng(seed)
     group = rng.integers(0, GROUPS, NODES)
     edges = []
     for node in range(NODES):
         others = np.flatnonzero(group == group[node]) if alike else np.arange(NODES)
-        edges += [(node, other) for other in rng.choice(others, degree // 2)]
-    own_words = np.arange(WORDS) % GROUPS == group[:, None]
-    words = rng.random((NODES, WORDS)) < np.where(own_words, 0.4, 0.05)
+        chances = 1 / np.arange(1, len(others) + 1) if hubs else np.ones(len(others))
+        drawn = rng.choice(others, degree // 2, p=chances / chances.sum())
+        edges += [(node, other) for other in drawn]
+    own_words = np.arange(width) % GROUPS == group[:, None]
+    words = rng.random((NODES, width)) < np.where(own_words, 0.4, 0.05)
     # Every node has a word.
     words[np.arange(NODES), group] = True
     values = {

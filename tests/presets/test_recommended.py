@@ -66,8 +66,8 @@ def test_the_less_neighbours_have_in_common_the_more_a_node_is_itself():
 def test_what_all_nodes_share_is_removed_where_it_is_large():
     rng = np.random.default_rng(0)
     edges = rng.integers(0, 200, (800, 2))
-    for density, removed in ((0.6, True), (0.05, False)):
-        words = (rng.random((200, 80)) < density).astype(np.float32)
+    for density, width, removed in ((0.6, 300, True), (0.05, 300, False), (0.6, 20, False)):
+        words = (rng.random((200, width)) < density).astype(np.float32)
         found = recommend(Graph.from_edges(edges, features=words, num_nodes=200), Config())
         assert found.changes["remove_mean"] is removed
         assert ("what all nodes share" in found.reasons[1]) is removed
@@ -158,9 +158,17 @@ def embedded(graph, seen, **given):
     return untrained.embed(graph, progress=False), trained.embed(graph, progress=False)
 
 
-@pytest.mark.parametrize("kind", GENERATED)
-def test_training_costs_nothing_on_features_of_any_kind(kind):
-    graph = generated(kind, weighted=kind == "dense")
+@pytest.mark.parametrize(
+    ("kind", "shape"),
+    [
+        *((kind, {}) for kind in GENERATED if kind != "dense"),
+        ("dense", {"weighted": True}),
+        ("weights", {"hubs": True}),
+        ("counts", {"width": 6}),
+    ],
+)
+def test_training_costs_nothing_on_graphs_of_any_kind(kind, shape):
+    graph = generated(kind, **shape)
     split = split_nodes(graph, 0.3, seed=100)
     untrained, trained = embedded(graph, split.seen, steps=60)
     before, after = compare_nodes(
