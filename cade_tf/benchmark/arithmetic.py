@@ -101,7 +101,7 @@ def _first_round(model: DualEncoder, layer: SageLayer, sizes: BatchSizes) -> Ite
         return
     aggregate = layer.aggregate
     if isinstance(aggregate, MaxPoolAggregator | LSTMAggregator):
-        yield Product(instances, width, columns, gradients=1)
+        yield Product(sizes.nodes, width, columns, gradients=1)
         inputs = model.parameter_sets * aggregate.dense.units
         yield Product(sizes.rows, width, inputs, gradients=1)
         yield from _recurrent(model, layer, sizes.levels)
@@ -131,8 +131,8 @@ def _recurrent(model: DualEncoder, layer: SageLayer, levels: tuple[int, ...]) ->
     if isinstance(aggregate, LSTMAggregator):
         for nodes, fanout in zip(levels, model.fanouts, strict=False):
             one = Product(nodes, aggregate.units, 4 * aggregate.units, model.parameter_sets)
-            # The state before the first child is a constant.
-            yield from [dataclasses.replace(one, gradients=1), *[one] * (fanout - 1)]
+            # The state before the first child is zero.
+            yield from [one] * (fanout - 1)
 
 
 def _scores(model: DualEncoder, pairs: int, negatives: int) -> Iterator[Product]:

@@ -1,6 +1,7 @@
 """Algorithm 1: a node's embedding is the mean of its dual representations over all contexts."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -8,7 +9,8 @@ import tensorflow as tf
 from cade_tf.inference.candidates import sampled_candidates
 from cade_tf.inference.finite import require_finite
 from cade_tf.inference.whole_pass import WholePass
-from cade_tf.models.dual_encoder import DualEncoder
+from cade_tf.layers.bi_attention import weighted_sum
+from cade_tf.models.dual_encoder import UNIT_EPSILON, DualEncoder
 from cade_tf.progress import Shown, make_bar
 from cade_tf.retracing import traced_for_each_model
 from cade_tf.sampling import random
@@ -65,6 +67,7 @@ def embed_all_nodes(
     total = np.zeros((graph.num_nodes, model.dim), np.float32)
     contexts = np.zeros(graph.num_nodes, np.float32)
     attend = attend_batch(model, graph, walk_length, seed)
+    weigh = weigh_batch(model, graph, walk_length, seed)
     with make_bar(progress, "embedding", walks * graph.num_nodes, "walks") as bar:
         for number in range(walks):
             key = random.make_key(seed, random.Stream.EMBEDDING_NEIGHBOR, number)
@@ -78,14 +81,22 @@ def embed_all_nodes(
                     bar.advance(len(encoded))
                     first = part.stop
                 continue
-            encoded = tf.zeros([0, 1, 1]) if whole is None else whole.candidates(key)
+            encoded = None if whole is None else whole.candidates(key)
+            dots = None if encoded is None else _dots(encoded)
+            shares = np.zeros((graph.num_nodes, model.k), np.float32)
             for first in range(0, graph.num_nodes, batch_size):
                 last = min(first + batch_size, graph.num_nodes)
                 batch = (tf.constant(n, tf.int64) for n in (first, last, number))
-                nodes, sums, counts = attend(*batch, key, encoded, whole is not None)
-                total[nodes] += sums
+                if encoded is None:
+                    nodes, sums, counts = attend(*batch, key)
+                    total[nodes] += sums
+                else:
+                    nodes, weights, counts = weigh(*batch, encoded, dots)
+                    shares[nodes] += weights
                 contexts[nodes] += counts
                 bar.advance(last - first)
+            if encoded is not None:
+                total += weighted_sum(shares, tf.cast(encoded, tf.float32)).numpy()
     total /= contexts[:, None]
     return require_finite(total, ids)
 
@@ -100,43 +111,158 @@ def attend_batch(
 ) -> Callable[..., tuple[tf.Tensor, tf.Tensor, tf.Tensor]]:
     """A function from starts of walks to sums of dual representations by distinct node.
 
-    Its arguments: the first start and the one after the last, number of the pass, key of the
-    pass's neighbourhoods, candidates of all nodes or anything, and whether these were given. It
-    returns the distinct nodes, their sums and how many contexts they are of.
+    Its arguments: the first start and the one after the last, number of the pass, and key of the
+    pass's neighbourhoods. It returns the distinct nodes, their sums and how many contexts they
+    are of.
     """
 
     @traced_for_each_model
     @tf.function(reduce_retracing=True, autograph=False)
     def attend(
-        first: tf.Tensor,
-        last: tf.Tensor,
-        number: tf.Tensor,
-        key: tf.Tensor,
-        encoded: tf.Tensor,
-        given: bool,
+        first: tf.Tensor, last: tf.Tensor, number: tf.Tensor, key: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        nodes, partners = _pairs(graph, tf.range(first, last), number, walk_length, seed)
-        ends, position = distinct(tf.concat([nodes, partners], 0))
-        candidates = (
-            tf.gather(encoded, ends) if given else sampled_candidates(model, graph, ends, key)
-        )
-        as_node, as_partner = slices(position, [tf.size(nodes), tf.size(partners)])
-        count = tf.size(ends, position.dtype)
-        sides = tf.stack(
-            [
-                tf.math.bincount(side, minlength=count, dtype=tf.float32)
-                for side in (as_node, as_partner)
-            ]
-        )
+        walks = _walks(graph, tf.range(first, last), number, walk_length, seed)
+        once, position = distinct(walks.nodes())
+        candidates = sampled_candidates(model, graph, once, key)
+        count = tf.size(once)
+        sides = walks.count_sides(position, count)
         if depends_on_partner(model):
-            pair = model.dual(tf.gather(candidates, as_node), tf.gather(candidates, as_partner))
-            vectors = tf.concat([pair.nodes, pair.partners], 0)
-            sums = tf.math.unsorted_segment_sum(tf.cast(vectors, tf.float32), position, count)
+            ends = slices(position, walks.sizes())
+            weights = _weights(model, walks, candidates, _dots(candidates), *ends)
+            shares = tf.math.unsorted_segment_sum(weights, position, count)
+            sums = weighted_sum(shares, tf.cast(candidates, tf.float32))
         else:
             sums = _by_sides(model, candidates, sides)
-        return ends, sums, tf.reduce_sum(sides, axis=0)
+        return once, sums, tf.reduce_sum(sides, axis=0)
 
     return attend
+
+
+def weigh_batch(
+    model: DualEncoder, graph: GraphTables, walk_length: int, seed: int
+) -> Callable[..., tuple[tf.Tensor, tf.Tensor, tf.Tensor]]:
+    """As `attend_batch`, where the candidates of all nodes are at hand.
+
+    The last arguments are those candidates and their dot products. In the place of sums it returns
+    the weights of each node's K candidates in its sum: they are multiplied once per pass.
+    """
+
+    @traced_for_each_model
+    @tf.function(reduce_retracing=True, autograph=False)
+    def weigh(
+        first: tf.Tensor, last: tf.Tensor, number: tf.Tensor, encoded: tf.Tensor, dots: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        walks = _walks(graph, tf.range(first, last), number, walk_length, seed)
+        nodes = walks.nodes()
+        once, position = distinct(nodes)
+        weights = _weights(model, walks, encoded, dots, *slices(nodes, walks.sizes()))
+        sides = walks.count_sides(position, tf.size(once))
+        shares = tf.math.unsorted_segment_sum(weights, position, tf.size(once))
+        return once, shares, tf.reduce_sum(sides, axis=0)
+
+    return weigh
+
+
+class Walks(NamedTuple):
+    """Walks from some nodes.
+
+    Attributes:
+        starts: int64 [walks].
+        visited: int64 [walks, length].
+        valid: bool [walks, length]: whether a node visited makes a pair with the start.
+    """
+
+    starts: tf.Tensor
+    visited: tf.Tensor
+    valid: tf.Tensor
+
+    def nodes(self) -> tf.Tensor:
+        """Starts, then all nodes visited."""
+        return tf.concat([self.starts, tf.reshape(self.visited, [-1])], 0)
+
+    def sizes(self) -> list[tf.Tensor]:
+        """How many nodes are starts and how many were visited."""
+        return [tf.size(self.starts), tf.size(self.visited)]
+
+    def count_sides(self, position: tf.Tensor, count: tf.Tensor) -> tf.Tensor:
+        """How often each of `count` nodes is on either side of a pair, float32 [2, count].
+
+        Args:
+            position: Which of them each of `nodes()` is.
+            count: Number of nodes.
+        """
+        valid = tf.cast(self.valid, tf.float32)
+        pairs = (tf.reduce_sum(valid, axis=1), tf.reshape(valid, [-1]))
+        ends = slices(position, self.sizes())
+        return tf.stack(
+            [
+                tf.math.unsorted_segment_sum(times, side, count)
+                for times, side in zip(pairs, ends, strict=True)
+            ]
+        )
+
+
+def _walks(
+    graph: GraphTables, starts: tf.Tensor, number: tf.Tensor, walk_length: int, seed: int
+) -> Walks:
+    """A pass's walks from some nodes; an isolated node's walk pairs it with itself."""
+    walk_key = random.make_key(seed, random.Stream.EMBEDDING_WALK, number)
+    visited = walk(graph, starts, random.fold_in(walk_key, starts), walk_length)
+    alone = graph.spans.lookup(starts)[:, 1:] == 0
+    return Walks(starts, visited, (visited != starts[:, None]) | alone)
+
+
+def _weights(
+    model: DualEncoder,
+    walks: Walks,
+    candidates: tf.Tensor,
+    dots: tf.Tensor,
+    starts: tf.Tensor,
+    visited: tf.Tensor,
+) -> tf.Tensor:
+    """Weights of the K candidates in the sums of dual representations, float32 [nodes, K].
+
+    A dual representation is a weighted sum of candidates, scaled to unit length where the model
+    asks for it; so is a sum of them. Its length is found from the dot products of the candidates,
+    and the vectors themselves are never formed.
+
+    Args:
+        model: The model.
+        walks: Walks.
+        candidates: `[n, K, dim]`.
+        dots: Their dot products, `[n, K, K]`.
+        starts: Which of the candidates each start has.
+        visited: Which of them each node visited has.
+
+    Returns:
+        A row for each of `walks.nodes()`, that of a start added up over its pairs.
+    """
+    visited = tf.reshape(visited, tf.shape(walks.visited))
+    # [walks, 1, K, dim] and [walks, length, K, dim]
+    attention = model.attention(
+        tf.expand_dims(tf.gather(candidates, starts), 1), tf.gather(candidates, visited)
+    ).attention
+    attention = tf.cast(attention, tf.float32)
+    of_starts, of_visited = tf.reduce_sum(attention, axis=-1), tf.reduce_sum(attention, axis=-2)
+    if model.normalize in ("output", "both"):
+        of_starts *= _inverse_length(of_starts, tf.expand_dims(tf.gather(dots, starts), 1))
+        of_visited *= _inverse_length(of_visited, tf.gather(dots, visited))
+    valid = tf.expand_dims(tf.cast(walks.valid, tf.float32), -1)
+    of_starts = tf.reduce_sum(of_starts * valid, axis=1)
+    return tf.concat([of_starts, tf.reshape(of_visited * valid, [-1, model.k])], 0)
+
+
+def _dots(candidates: tf.Tensor) -> tf.Tensor:
+    wide = tf.cast(candidates, tf.float32)
+    return tf.matmul(wide, wide, transpose_b=True)
+
+
+def _inverse_length(weights: tf.Tensor, dots: tf.Tensor) -> tf.Tensor:
+    """1 / |sum over k of weights_k h_k|, as `unit` has it."""
+    squares = tf.reduce_sum(
+        tf.expand_dims(weights, -1) * tf.expand_dims(weights, -2) * dots, axis=[-2, -1]
+    )
+    return tf.expand_dims(tf.math.rsqrt(tf.maximum(squares, UNIT_EPSILON)), -1)
 
 
 def count_contexts(graph: GraphTables, number: int, walk_length: int, seed: int) -> np.ndarray:
@@ -145,23 +271,9 @@ def count_contexts(graph: GraphTables, number: int, walk_length: int, seed: int)
     total = np.zeros((2, size), np.float32)
     for first in range(0, size, CHUNK_WALKS):
         starts = tf.range(first, min(first + CHUNK_WALKS, size), dtype=tf.int64)
-        sides = _pairs(graph, starts, tf.constant(number, tf.int64), walk_length, seed)
-        for count, side in zip(total, sides, strict=True):
-            count += np.bincount(side, minlength=size)
+        walks = _walks(graph, starts, tf.constant(number, tf.int64), walk_length, seed)
+        total += walks.count_sides(walks.nodes(), tf.constant(size)).numpy()
     return total
-
-
-def _pairs(
-    graph: GraphTables, starts: tf.Tensor, number: tf.Tensor, walk_length: int, seed: int
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """The pairs of a pass's walks from some nodes; an isolated node's walk pairs it with itself."""
-    walk_key = random.make_key(seed, random.Stream.EMBEDDING_WALK, number)
-    visited = walk(graph, starts, random.fold_in(walk_key, starts), walk_length)
-    alone = graph.spans.lookup(starts)[:, 1] == 0
-    nodes = tf.repeat(starts, walk_length)
-    partners = tf.reshape(visited, [-1])
-    valid = (nodes != partners) | tf.repeat(alone, walk_length)
-    return tf.boolean_mask(nodes, valid), tf.boolean_mask(partners, valid)
 
 
 def _by_sides(

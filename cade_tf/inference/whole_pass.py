@@ -8,14 +8,16 @@ by layer: the same numbers, without encoding a node again for each batch that me
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
+import numpy as np
 import tensorflow as tf
 
 from cade_tf.layers.aggregators import MeanAggregator
 from cade_tf.layers.parallel_dense import parallel_matmul
-from cade_tf.layers.sparse_ops import gather_mean
+from cade_tf.layers.sparse_ops import Children, Segments
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.sampling.graph_tables import GraphTables
-from cade_tf.sampling.neighborhood import draw_children
+from cade_tf.sampling.neighborhood import draw_children, draw_keys
+from cade_tf.sampling.neighbors import draw_places
 from cade_tf.sampling.tables import slices
 from cade_tf.sampling.trees import bias_rows_of, features_of
 
@@ -36,16 +38,24 @@ class WholePass:
     def __init__(self, model: DualEncoder, graph: GraphTables) -> None:
         self.model = model
         self.graph = graph
+        self._bias: tf.Tensor | None = None
+        if model.bias is not None:
+            rows = bias_rows_of(graph, _nodes(slice(0, graph.num_nodes)))
+            self._bias = model.bias(rows)
         self._projected: tuple[tf.Tensor, tf.Tensor] | None = None
+        self._neighbors: Segments | None = None
         if isinstance(model.sagb.rounds[0].aggregate, MeanAggregator) and model.parameter_sets == 1:
             self._projected = self._project_features()
+            if graph.neighbors.num_rows <= graph.num_nodes * max(model.fanouts):
+                self._neighbors = self._all_neighbors()
 
     @staticmethod
     def memory(model: DualEncoder, num_nodes: int) -> int:
         """Bytes that all nodes' vectors and draws take at most."""
-        kept = model.samplings + len(model.fanouts) + 1
+        kept = model.samplings + len(model.fanouts) + 2
         vectors = model.dim * model.parameter_sets * kept
-        return num_nodes * (4 * vectors + 8 * sum(model.fanouts))
+        draws = sum(model.fanouts) + 2 * max(model.fanouts)
+        return num_nodes * (4 * vectors + 8 * draws)
 
     def candidates(self, key: tf.Tensor) -> tf.Tensor:
         """Candidates of all nodes for the draws of a key, `[nodes, K or 1, dim]`."""
@@ -83,16 +93,10 @@ class WholePass:
             sampling: Which of the K.
             below: Outputs of the level below for all nodes, one less.
         """
-        fanout = self.model.fanouts[level]
-
-        def draw(part: slice) -> tf.Tensor:
-            number = tf.constant(sampling, tf.int64)
-            return draw_children(self.graph, _nodes(part), number, key, level, fanout)
-
-        children = tf.concat(list(self._by_chunk(draw, CHUNK_DRAWS)), axis=0)
+        children = self._draw(level, key, sampling)
 
         def rounds(part: slice) -> list[tf.Tensor]:
-            drawn = children[part]
+            drawn = _part(children, part)
             outputs = [self._with_bias(self._first_round(part, drawn), part, 1)]
             for number, rows in enumerate(below, start=1):
                 hidden = self.model.sagb.rounds[number].combine(outputs[-1], rows, (drawn,))
@@ -100,6 +104,54 @@ class WholePass:
             return outputs
 
         yield from self._by_chunk(rounds, CHUNK_NODES)
+
+    def _draw(self, level: int, key: tf.Tensor, sampling: int) -> Children:
+        """Children of all nodes on a level.
+
+        Where nodes have few neighbours they draw the same ones again: then a mean over all
+        neighbours, weighted by how often each was drawn, takes less than one over all draws.
+        """
+        fanout = self.model.fanouts[level]
+        number = tf.constant(sampling, tf.int64)
+        every = self._neighbors
+        if every is None or tf.size(every.columns) > self.graph.num_nodes * fanout:
+            return tf.concat(
+                [
+                    draw_children(self.graph, nodes, number, key, level, fanout)
+                    for nodes in self._by_chunk(_nodes, CHUNK_DRAWS)
+                ],
+                axis=0,
+            )
+        shares = tf.zeros([tf.size(every.columns)])
+        for part in self._by_chunk(lambda part: part, CHUNK_DRAWS):
+            nodes = _nodes(part)
+            places = draw_places(
+                self.graph,
+                nodes,
+                self.graph.spans.lookup(nodes),
+                draw_keys(nodes, number, key, level),
+                fanout,
+            )
+            entries = tf.expand_dims(every.row_splits[part], 1) + tf.cast(
+                tf.maximum(places, 0), tf.int32
+            )
+            size = tf.size(shares)
+            shares += tf.math.bincount(entries, minlength=size, maxlength=size, dtype=tf.float32)
+        return Segments(every.columns, every.row_splits, shares / fanout)
+
+    def _all_neighbors(self) -> Segments:
+        """All neighbours of all nodes; an isolated node is its own, as it draws itself."""
+        nodes = _nodes(slice(0, self.graph.num_nodes))
+        degrees = self.graph.spans.lookup(nodes)[:, 1].numpy()
+        lengths = np.maximum(degrees, 1)
+        columns = np.repeat(nodes.numpy(), lengths)
+        columns[np.repeat(degrees > 0, lengths)] = self.graph.neighbors.lookup(
+            tf.range(degrees.sum(), dtype=tf.int64)
+        )
+        row_splits = np.concatenate([[0], np.cumsum(lengths)])
+        return Segments(
+            tf.constant(columns, tf.int32), tf.constant(row_splits, tf.int32), tf.zeros([0])
+        )
 
     def _by_chunk(self, function: Callable[[slice], Result], size: int) -> Iterator[Result]:
         """Calls a function of a part of the nodes for all parts.
@@ -110,11 +162,11 @@ class WholePass:
         for first in range(0, nodes, size):
             yield function(slice(first, min(first + size, nodes)))
 
-    def _first_round(self, part: slice, children: tf.Tensor) -> tf.Tensor:
+    def _first_round(self, part: slice, children: Children) -> tf.Tensor:
         layer = self.model.sagb.rounds[0]
         if self._projected is not None:
             own, others = self._projected
-            return layer.activate(own[part] + gather_mean(others, children))
+            return layer.activate(own[part] + layer.aggregate.reduce(others, children))
         nodes = _nodes(part)
         every = tf.concat([nodes, tf.reshape(children, [-1])], 0)
         distinct_rows = self.model.tree_shape.distinct_rows
@@ -123,10 +175,9 @@ class WholePass:
         return layer(rows, (tf.reshape(child_index, tf.shape(children)),), own_index)
 
     def _with_bias(self, hidden: tf.Tensor, part: slice, rounds_done: int) -> tf.Tensor:
-        if self.model.bias is None or rounds_done == self.model.sagb.depth:
+        if self._bias is None or rounds_done == self.model.sagb.depth:
             return hidden
-        bias = self.model.bias(bias_rows_of(self.graph, _nodes(part)))
-        return hidden + tf.expand_dims(tf.cast(bias, hidden.dtype), 1)
+        return hidden + tf.expand_dims(tf.cast(self._bias[part], hidden.dtype), 1)
 
     def _project_features(self) -> tuple[tf.Tensor, tf.Tensor]:
         """Features of all nodes times both parts of W: weights do not change any more."""
@@ -142,3 +193,12 @@ class WholePass:
 
 def _nodes(part: slice) -> tf.Tensor:
     return tf.range(part.start, part.stop, dtype=tf.int64)
+
+
+def _part(children: Children, part: slice) -> Children:
+    """The children of some nodes."""
+    if not isinstance(children, Segments):
+        return children[part]
+    row_splits = children.row_splits[part.start : part.stop + 1]
+    entries = slice(row_splits[0], row_splits[-1])
+    return Segments(children.columns[entries], row_splits - row_splits[0], children.shares[entries])

@@ -14,9 +14,11 @@ import tensorflow as tf
 
 from cade_tf.errors import InputError
 from cade_tf.layers.parallel_dense import ParallelDense, Rows, StackedGlorotUniform, parallel_matmul
+from cade_tf.layers.recurrence import last_states
 from cade_tf.layers.sparse_ops import (
     Children,
     Segments,
+    gather_max,
     gather_mean,
     gather_rows,
     segment_max,
@@ -195,12 +197,8 @@ class LSTMAggregator(Aggregator):
         kernel = tf.cast(self.recurrent_kernel, values.dtype)
         if isinstance(index, Segments):
             return self._reduce_segments(values, index, kernel)
-        state = memory = tf.zeros(
-            [tf.shape(index)[0], self.parameter_sets, self.units], values.dtype
-        )
-        for position in range(index.shape[1]):
-            state, memory = _lstm_step(values, index[:, position], state, memory, kernel)
-        return state
+        inputs = tf.transpose(values, [1, 0, 2])
+        return tf.transpose(last_states(inputs, index, kernel), [1, 0, 2])
 
     def _reduce_segments(
         self, values: tf.Tensor, segments: Segments, kernel: tf.Tensor
@@ -245,10 +243,6 @@ def _lstm_cell(
     return tf.sigmoid(leave) * tf.tanh(memory), memory
 
 
-_lstm_step = tf.function(_lstm_cell, autograph=False)
-"""As `_lstm_cell`; a function, so that a saved graph holds its operations once."""
-
-
 @keras.saving.register_keras_serializable("cade_tf")
 class UnitForgetBias(keras.initializers.Initializer):
     """Zeros, but ones for the forget gate, as Keras' LSTM."""
@@ -263,13 +257,6 @@ class UnitForgetBias(keras.initializers.Initializer):
     def get_config(self) -> dict[str, Any]:
         """No arguments."""
         return {}
-
-
-def gather_max(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
-    """Maximum over the second axis of `values[index]`."""
-    flat = gather_rows(values, tf.reshape(index, [-1]))
-    children = tf.reshape(flat, [-1, index.shape[1], *values.shape[1:]])
-    return tf.reduce_max(children, axis=1)
 
 
 _AGGREGATORS = {"mean": MeanAggregator, "pool": MaxPoolAggregator, "lstm": LSTMAggregator}

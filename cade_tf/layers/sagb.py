@@ -157,11 +157,9 @@ class SageLayer(keras.layers.Layer):
             rows += tf.expand_dims(tf.cast(of_rows[: tf.shape(rows)[0]], rows.dtype), 1)
         if self_index is None:
             return self.combine(*_split_levels(rows, child_index))
-        if not isinstance(rows, tf.SparseTensor):
-            return self.combine(gather_rows(rows, self_index), rows, child_index)
-        # Sparse rows are multiplied before they are gathered.
+        # W is applied to each node once, however many samplings it stands in.
         own_kernel, child_kernel = self.split_kernel()
-        own = gather_rows(parallel_matmul(rows, own_kernel), self_index)
+        own = gather_rows(parallel_matmul(_until_last(rows, self_index), own_kernel), self_index)
         others = parallel_matmul(self._aggregated(rows, child_index), child_kernel)
         return self.activate(own + others)
 
@@ -192,11 +190,7 @@ class SageLayer(keras.layers.Layer):
     ) -> tf.Tensor:
         """W first: the mean is linear, so W applied to each row before averaging is the same."""
         own_kernel, child_kernel = self.split_kernel()
-        # Rows after the last node are children only.
-        nodes = rows
-        if not isinstance(rows, tf.SparseTensor):
-            nodes = rows[: tf.reduce_max(self_index) + 1]
-        own = parallel_matmul(nodes, own_kernel)
+        own = parallel_matmul(_until_last(rows, self_index), own_kernel)
         first_child = tf.shape(own)[0]
         return self.activate(
             gather_self_and_mean(
@@ -427,6 +421,11 @@ def trees_of_hops(hops: Sequence[tf.Tensor], ids: Sequence[tf.Tensor] | None = N
 def _first_shape(inputs_shape: Any) -> Shape:
     """Shape of the features, or of the root's hop."""
     return tuple(inputs_shape[0])
+
+
+def _until_last(rows: Rows, self_index: tf.Tensor) -> Rows:
+    """The rows up to that of the last node; those after it are children only."""
+    return rows if isinstance(rows, tf.SparseTensor) else rows[: tf.reduce_max(self_index) + 1]
 
 
 def _split_levels(

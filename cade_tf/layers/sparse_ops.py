@@ -31,8 +31,9 @@ class Segments(NamedTuple):
     @property
     def owners(self) -> tf.Tensor:
         """Node of each entry, [entries]."""
-        lengths = self.row_splits[1:] - self.row_splits[:-1]
-        return tf.repeat(tf.range(tf.size(lengths)), lengths)
+        entries = tf.size(self.columns)
+        ends = tf.cast(self.row_splits[1:-1], tf.int32)
+        return tf.cumsum(tf.math.bincount(ends, minlength=entries, maxlength=entries))
 
 
 Children: TypeAlias = tf.Tensor | Segments
@@ -49,18 +50,23 @@ def gather_rows(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
     Returns:
         `[n, ...]`.
     """
-    if not _has_kernel(values.dtype):
-        return tf.gather(values, index)
 
     @tf.custom_gradient
     def gather(values: tf.Tensor) -> tuple[tf.Tensor, Any]:
         def gradient(upstream: tf.Tensor) -> tf.Tensor:
-            weights = tf.ones([tf.size(index)], upstream.dtype)
-            return _scatter(upstream, tf.expand_dims(index, 1), weights, values)
+            return scatter_rows(upstream, index, values)
 
         return tf.gather(values, index), gradient
 
     return gather(values)
+
+
+def scatter_rows(upstream: tf.Tensor, index: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
+    """The gradient of `values[index]`: sums of the rows of `upstream` that came from each row."""
+    if not _has_kernel(upstream.dtype):
+        return tf.math.unsorted_segment_sum(upstream, index, tf.shape(values)[0])
+    weights = tf.ones([tf.size(index)], upstream.dtype)
+    return _scatter(upstream, tf.expand_dims(index, 1), weights, values)
 
 
 def gather_mean(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
@@ -105,7 +111,43 @@ def segment_mean(values: tf.Tensor, segments: Segments) -> tf.Tensor:
 
 def segment_max(values: tf.Tensor, segments: Segments) -> tf.Tensor:
     """Maxima of the rows that each node's entries name, `[n, ...]`; every node has an entry."""
-    return tf.math.segment_max(tf.gather(values, segments.columns), segments.owners)
+    owners, columns = segments.owners, segments.columns
+
+    @tf.custom_gradient
+    def maxima(values: tf.Tensor) -> tuple[tf.Tensor, Any]:
+        found = tf.math.segment_max(tf.gather(values, columns), owners)
+
+        def gradient(upstream: tf.Tensor) -> tf.Tensor:
+            # Gathered again: kept, the children's rows would be most of a step's memory.
+            reached = tf.gather(values, columns) == tf.gather(found, owners)
+            ties = tf.math.segment_sum(tf.cast(reached, upstream.dtype), owners)
+            shares = tf.gather(upstream / ties, owners)
+            return scatter_rows(tf.where(reached, shares, tf.zeros_like(shares)), columns, values)
+
+        return found, gradient
+
+    return maxima(values)
+
+
+def gather_max(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
+    """Maximum over the second axis of `values[index]`.
+
+    Children are drawn with replacement, and one that was drawn again does not change a maximum.
+
+    Args:
+        values: `[m, ...]`.
+        index: Integers `[n, s]`.
+
+    Returns:
+        `[n, ...]`.
+    """
+    ordered = tf.sort(index, axis=1)
+    first = tf.ones_like(ordered[:, :1], tf.bool)
+    new = tf.concat([first, ordered[:, 1:] != ordered[:, :-1]], axis=1)
+    lengths = tf.math.count_nonzero(new, axis=1, dtype=tf.int32)
+    row_splits = tf.concat([[0], tf.cumsum(lengths)], 0)
+    columns = tf.boolean_mask(ordered, new)
+    return segment_max(values, Segments(columns, row_splits, tf.ones_like(columns)))
 
 
 def gather_self_and_mean(

@@ -16,6 +16,9 @@ from cade_tf.models.graph_model import GraphModel
 from cade_tf.sampling.batch import PairBatch
 from cade_tf.sampling.trees import Trees, TreeShape
 
+UNIT_EPSILON = 1e-12
+"""Vectors of a smaller squared length are not scaled to length 1."""
+
 
 class PairScores(NamedTuple):
     """What the loss is made of.
@@ -365,4 +368,4 @@ def unit(vectors: tf.Tensor) -> tf.Tensor:
     """Vectors scaled to length 1; a zero vector stays zero."""
     # In half precision the epsilon itself would be zero, and squares leave the range early.
     wide = vectors if vectors.dtype.size > 2 else tf.cast(vectors, tf.float32)
-    return tf.cast(tf.math.l2_normalize(wide, axis=-1, epsilon=1e-12), vectors.dtype)
+    return tf.cast(tf.math.l2_normalize(wide, axis=-1, epsilon=UNIT_EPSILON), vectors.dtype)

@@ -77,8 +77,14 @@ def draw_children(
     fanout: int,
 ) -> tf.Tensor:
     """Children `[n, fanout]` of nodes on a level: a function of the key, level, sampling, node."""
-    keys = random.fold_in(random.fold_in(random.fold_in(key, level), samplings), nodes)
-    return draw_neighbors(graph, nodes, keys, fanout)
+    return draw_neighbors(graph, nodes, draw_keys(nodes, samplings, key, level), fanout)
+
+
+def draw_keys(
+    nodes: tf.Tensor, samplings: tf.Tensor, key: tf.Tensor, level: tf.Tensor | int
+) -> tf.Tensor:
+    """Keys of the draws of nodes on a level, uint32 [n]."""
+    return random.fold_in(random.fold_in(random.fold_in(key, level), samplings), nodes)
 
 
 def distinct_instances(

@@ -57,7 +57,7 @@ def embed_by_calls(
     @tf.function(reduce_retracing=True, autograph=False)
     def add(first: tf.Tensor, last: tf.Tensor, number: tf.Tensor) -> tf.Tensor:
         key = random.make_key(seed, random.Stream.EMBEDDING_NEIGHBOR, number)
-        nodes, sums, counts = attend(first, last, number, key, tf.zeros([0, 1, 1]), False)
+        nodes, sums, counts = attend(first, last, number, key)
         rows = tf.concat([sums, counts[:, None]], axis=1)
         begin = 0
         for part in parts:

@@ -4,6 +4,8 @@ There is one implementation of a step: `model.fit`, the flag-driven loop and the
 cluster all call it.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import keras
@@ -115,26 +117,23 @@ class TrainingStep(tf.Module):
         self._checked = ["positive_loss", "negative_loss", *(f"gradient of {n}" for n in names)]
 
     @traced_for_each_model
-    @tf.function(reduce_retracing=True)
+    @tf.function(reduce_retracing=True, autograph=False)
     def run(self, count: tf.Tensor) -> tf.Tensor:
         """Does `count` steps; returns the mean of their `STEP_METRICS`.
 
         A step that meets a number that is not finite changes nothing, and is the last: see
         `fault`. With several replicas `count` must be 1: see `advance`.
         """
-        total = tf.zeros([len(STEP_METRICS)])
-        done = tf.constant(0.0)
-        turn = tf.constant(0)
-        while tf.logical_and(turn < count, tf.equal(self._fault, _FINE)):
+
+        def one(_: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
             fine, metrics = self._one(self.step)
             self.step.assign_add(tf.cast(fine, tf.int64))
-            total += tf.where(fine, metrics, tf.zeros_like(metrics))
-            done += tf.cast(fine, tf.float32)
-            turn += 1
-        return total / tf.maximum(done, 1.0)
+            return fine, metrics
+
+        return self._repeat(one, count)
 
     @traced_for_each_model
-    @tf.function(reduce_retracing=True)
+    @tf.function(reduce_retracing=True, autograph=False)
     def run_numbers(self, first: tf.Tensor, count: tf.Tensor) -> tf.Tensor:
         """As `run`, for steps of given numbers, leaving the count of steps done to the caller.
 
@@ -144,13 +143,29 @@ class TrainingStep(tf.Module):
             first: Number of the first step, from 0.
             count: How many.
         """
-        total = tf.zeros([len(STEP_METRICS)])
-        done = tf.constant(0)
-        while tf.logical_and(done < count, tf.equal(self._fault, _FINE)):
-            fine, metrics = self._one(first + tf.cast(done, tf.int64))
-            total += tf.where(fine, metrics, tf.zeros_like(metrics))
-            done += 1
-        return total / tf.cast(tf.maximum(done, 1), tf.float32)
+        return self._repeat(lambda turn: self._one(first + tf.cast(turn, tf.int64)), count)
+
+    def _repeat(
+        self, one: Callable[[tf.Tensor], tuple[tf.Tensor, tf.Tensor]], count: tf.Tensor
+    ) -> tf.Tensor:
+        """Mean metrics of `count` steps, or of those before the first fault.
+
+        A loop of TensorFlow's own: converting one of Python's takes longer than tracing it.
+        """
+
+        def body(
+            total: tf.Tensor, done: tf.Tensor, turn: tf.Tensor
+        ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+            fine, metrics = one(turn)
+            total = tf.where(fine, total + metrics, total)
+            return total, done + tf.cast(fine, tf.float32), turn + 1
+
+        total, done, _ = tf.while_loop(
+            lambda _, __, turn: tf.logical_and(turn < count, tf.equal(self._fault, _FINE)),
+            body,
+            (tf.zeros([len(STEP_METRICS)]), tf.constant(0.0), tf.constant(0)),
+        )
+        return total / tf.maximum(done, 1.0)
 
     def advance(self, count: int) -> tf.Tensor:
         """As `run`, for any number of replicas.
@@ -205,17 +220,22 @@ class TrainingStep(tf.Module):
             lost = tf.logical_and(~updates, self.loss_scale.value <= SMALLEST_SCALE)
             fine = tf.logical_and(fine, ~lost)
             self.loss_scale.update(updates)
-        if fine:
+
+        def finish() -> tf.Tensor:
             self.gradient_norm.assign(tf.sqrt(tf.reduce_sum(squares)))
-            if self.loss_scale is None or updates:
-                self._update(outcome.gradients, number)
-        else:
+            update = partial(self._update, outcome.gradients, number)
+            if self.loss_scale is None:
+                return update()
+            return tf.cond(updates, update, lambda: tf.constant(False))
+
+        def stop() -> tf.Tensor:
             checks = tf.cast(tf.concat([term_ok, gradient_ok], 0), tf.float32)
             self._fault.assign(tf.argmin(checks))
+            return tf.constant(False)
+
+        tf.cond(fine, finish, stop)
         return fine, metrics
 
-    # Nothing in here branches on a tensor, and converting it takes longer than tracing it.
-    @tf.autograph.experimental.do_not_convert
     def _backward(self, number: tf.Tensor) -> _Outcome:
         """Gradients of the step, the same on every replica."""
         context = tf.distribute.get_replica_context()
@@ -274,8 +294,8 @@ class TrainingStep(tf.Module):
             found.append(slices if sparse else tf.convert_to_tensor(slices))
         return found
 
-    @tf.autograph.experimental.do_not_convert
-    def _update(self, found: list[tf.Tensor | tf.IndexedSlices], number: tf.Tensor) -> None:
+    def _update(self, found: list[tf.Tensor | tf.IndexedSlices], number: tf.Tensor) -> tf.Tensor:
+        """Updates all weights; returns True, as a branch must return something."""
         if not self._in_scope:
             # Keras wants gradients of the graph of this branch, not of the one around it.
             found = [
@@ -289,6 +309,7 @@ class TrainingStep(tf.Module):
             bias.store.update(rows.indices, rows.values, self.optimizer, number + 1)
         if not self._in_scope:
             self.optimizer.apply(found, self._updated)
-            return
-        with self.strategy.scope():
-            self.optimizer.apply_across(found, self._updated)
+        else:
+            with self.strategy.scope():
+                self.optimizer.apply_across(found, self._updated)
+        return tf.constant(True)

@@ -9,8 +9,9 @@ import tensorflow as tf
 from cade_tf.errors import InputError
 from cade_tf.layers.aggregators import gather_mean, make_aggregator
 from cade_tf.layers.parallel_dense import ParallelDense
+from cade_tf.layers.recurrence import last_states
 from cade_tf.layers.sagb import SAGB, SageLayer
-from cade_tf.layers.sparse_ops import gather_self_and_mean
+from cade_tf.layers.sparse_ops import gather_max, gather_self_and_mean
 from cade_tf.sampling import random
 from cade_tf.sampling.neighborhood import sample_neighborhood
 from cade_tf.sampling.trees import Trees
@@ -200,3 +201,41 @@ def test_wrong_settings_name_the_argument():
         SAGB(4, aggregator="sum")
     with pytest.raises(InputError, match="units, parameter_sets: expected at least 1"):
         ParallelDense(0)
+
+
+def test_a_maximum_is_that_of_plain_gathers_and_children_that_tie_share_its_gradient():
+    values = tf.constant([[1.0, 5.0], [3.0, 5.0], [2.0, 0.0]])
+    index = tf.constant([[0, 1, 1], [2, 2, 2]])
+    with tf.GradientTape() as tape:
+        tape.watch(values)
+        found = gather_max(values, index)
+    np.testing.assert_array_equal(found, values.numpy()[index].max(axis=1))
+    # The first node drew row 1 twice, which counts once.
+    expected = [[0.0, 0.5], [1.0, 0.5], [1.0, 1.0]]
+    np.testing.assert_array_equal(tape.gradient(found, values), expected)
+
+
+def test_states_of_an_lstm_and_their_gradients_are_those_of_the_unrolled_loop():
+    rng = np.random.default_rng(3)
+    inputs, kernel = (tf.constant(rng.normal(size=shape)) for shape in ((2, 4, 12), (2, 3, 12)))
+    index = tf.constant(rng.integers(4, size=(5, 4)))
+
+    def unrolled():
+        state = memory = tf.zeros([2, 5, 3], tf.float64)
+        for position in range(4):
+            gates = tf.gather(inputs, index[:, position], axis=1) + state @ kernel
+            enter, forget, candidate, leave = tf.split(gates, 4, axis=-1)
+            memory = tf.sigmoid(forget) * memory + tf.sigmoid(enter) * tf.tanh(candidate)
+            state = tf.sigmoid(leave) * tf.tanh(memory)
+        return state
+
+    def scored(function):
+        with tf.GradientTape() as tape:
+            tape.watch([inputs, kernel])
+            states = function()
+            score = tf.reduce_sum(tf.sin(states))
+        return [states, *tape.gradient(score, [inputs, kernel])]
+
+    got = scored(lambda: last_states(inputs, index, kernel))
+    for mine, expected in zip(got, scored(unrolled), strict=True):
+        np.testing.assert_allclose(mine, expected, rtol=1e-10)

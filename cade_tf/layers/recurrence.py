@@ -1,0 +1,117 @@
+"""An LSTM that reads the children of each node, with a gradient of its own.
+
+TensorFlow's gradient of the unrolled loop keeps every intermediate value, and for each position a
+matrix as large as that of all children. Here a position keeps its gates and its memory, all else
+is computed again, and one product brings the gradients of all positions to the children.
+"""
+
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from cade_tf.layers.sparse_ops import scatter_rows
+
+
+class Cell(NamedTuple):
+    """What is kept of a position for the gradient, each `[K, n, units]`."""
+
+    enter: tf.Tensor
+    forget: tf.Tensor
+    candidate: tf.Tensor
+    leave: tf.Tensor
+    memory: tf.Tensor
+
+
+def last_states(inputs: tf.Tensor, index: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
+    """States after the last child of each node.
+
+    Args:
+        inputs: `[K, m, 4 units]`, a child's part of the gates i, f, c, o.
+        index: Integers `[n, s]`, positions of each node's children in `inputs`.
+        kernel: `[K, units, 4 units]`, the recurrent kernel.
+
+    Returns:
+        `[K, n, units]`.
+    """
+    by_position = tf.transpose(index)
+    nothing = tf.zeros([kernel.shape[0], tf.shape(index)[0], kernel.shape[1]], inputs.dtype)
+
+    @tf.custom_gradient
+    def read(inputs: tf.Tensor, kernel: tf.Tensor) -> tuple[tf.Tensor, Any]:
+        cells: list[Cell] = []
+        state, memory = nothing, nothing
+        for position in range(index.shape[1]):
+            gates = tf.gather(inputs, by_position[position], axis=1)
+            if position:
+                gates += tf.matmul(state, kernel)
+            cells.append(Cell(*_cell(gates, memory)))
+            memory = cells[-1].memory
+            state = cells[-1].leave * tf.tanh(memory)
+
+        def gradient(d_state: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            d_memory, d_kernel = nothing, tf.zeros_like(kernel)
+            squashed = tf.tanh(cells[-1].memory)
+            d_gates = []
+            for position in reversed(range(len(cells))):
+                before = cells[position - 1].memory if position else nothing
+                found, d_memory = _cell_gradient(
+                    *cells[position], before, squashed, d_state, d_memory
+                )
+                d_gates.append(found)
+                if position:
+                    squashed = tf.tanh(before)
+                    read_state = cells[position - 1].leave * squashed
+                    d_kernel += tf.matmul(read_state, found, transpose_a=True)
+                    d_state = tf.matmul(found, kernel, transpose_b=True)
+            order = tf.reshape(tf.reverse(by_position, [0]), [-1])
+            # Set by set, so that never more than the gradients of one stand twice in memory.
+            sets = zip(*(tf.unstack(of_sets) for of_sets in d_gates), strict=True)
+            d_inputs = [scatter_rows(tf.concat(of_set, 0), order, inputs[0]) for of_set in sets]
+            return tf.stack(d_inputs), d_kernel
+
+        return state, gradient
+
+    return read(inputs, kernel)
+
+
+# Functions, so that a saved graph holds their operations once.
+
+
+@tf.function(autograph=False)
+def _cell(gates: tf.Tensor, memory: tf.Tensor) -> tuple[tf.Tensor, ...]:
+    enter, forget, candidate, leave = tf.split(gates, 4, axis=-1)
+    enter, forget, leave = tf.sigmoid(enter), tf.sigmoid(forget), tf.sigmoid(leave)
+    candidate = tf.tanh(candidate)
+    return enter, forget, candidate, leave, forget * memory + enter * candidate
+
+
+@tf.function(autograph=False)
+def _cell_gradient(
+    enter: tf.Tensor,
+    forget: tf.Tensor,
+    candidate: tf.Tensor,
+    leave: tf.Tensor,
+    memory: tf.Tensor,
+    before: tf.Tensor,
+    squashed: tf.Tensor,
+    d_state: tf.Tensor,
+    d_memory: tf.Tensor,
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Gradients of the gates `[K, n, 4 units]` and of the memory before the child.
+
+    Args:
+        enter, forget, candidate, leave, memory: What is kept of the position.
+        before: The memory before the child.
+        squashed: tanh of `memory`.
+        d_state: Gradient of the state after the child.
+        d_memory: Gradient of `memory` by the positions after it.
+    """
+    sigmoid, tanh = tf.raw_ops.SigmoidGrad, tf.raw_ops.TanhGrad
+    d_memory += tanh(y=squashed, dy=d_state * leave)
+    d_gates = (
+        sigmoid(y=enter, dy=d_memory * candidate),
+        sigmoid(y=forget, dy=d_memory * before),
+        tanh(y=candidate, dy=d_memory * enter),
+        sigmoid(y=leave, dy=d_state * squashed),
+    )
+    return tf.concat(d_gates, axis=-1), d_memory * forget
