@@ -20,7 +20,7 @@ PROGRAMS = sorted(path.stem for path in FOLDER.glob("[a-z]*.py"))
 def run(*words, cwd=None):
     command = [sys.executable, *map(str, words)]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=600, check=False, cwd=cwd
+        command, capture_output=True, text=True, timeout=1800, check=False, cwd=cwd
     )
     assert done.returncode == 0, done.stderr
     return done
