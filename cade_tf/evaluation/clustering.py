@@ -4,6 +4,7 @@ import dataclasses
 import time
 
 import numpy as np
+import scipy.sparse as sp
 
 from cade_tf.errors import InputError
 from cade_tf.evaluation.classification import labelled
@@ -59,7 +60,12 @@ def score(
     if classes < 2:
         raise InputError("labels", "at least two classes", classes, "Label more nodes.")
     started = time.monotonic()
-    found = KMeans(classes, n_init=5, random_state=seed).fit_predict(embeddings[nodes])
+    vectors = embeddings[nodes]
+    if not isinstance(vectors, np.ndarray):
+        # scikit-learn's k-means takes no other positions.
+        positions = [part.astype(np.int32) for part in (vectors.indices, vectors.indptr)]
+        vectors = sp.csr_array((vectors.data, *positions), shape=vectors.shape)
+    found = KMeans(classes, n_init=5, random_state=seed).fit_predict(vectors)
     return ClusteringScores(
         nmi=float(normalized_mutual_info_score(labels[nodes], found)),
         ari=float(adjusted_rand_score(labels[nodes], found)),

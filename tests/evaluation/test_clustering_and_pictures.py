@@ -2,6 +2,7 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from cade_tf.errors import InputError
 from cade_tf.evaluation import clustering, pictures
@@ -18,6 +19,13 @@ def test_clusters_that_are_the_classes_agree_fully():
     embeddings, labels = groups()
     scores = clustering.score(embeddings, labels, np.arange(90))
     assert (scores.nmi, scores.ari, scores.clusters) == (1.0, 1.0, 3)
+
+
+def test_sparse_vectors_with_long_positions_are_clustered():
+    embeddings, labels = groups()
+    sparse = sp.csr_array(embeddings)
+    sparse.indices, sparse.indptr = sparse.indices.astype(np.int64), sparse.indptr.astype(np.int64)
+    assert clustering.score(sparse, labels, np.arange(90)).nmi == 1.0
 
 
 def test_clusters_of_noise_agree_with_nothing():
