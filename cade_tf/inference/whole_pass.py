@@ -114,7 +114,7 @@ class WholePass:
         fanout = self.model.fanouts[level]
         number = tf.constant(sampling, tf.int64)
         every = self._neighbors
-        if every is None or tf.size(every.columns) > self.graph.num_nodes * fanout:
+        if every is None or every.columns.shape[0] > self.graph.num_nodes * fanout:
             return tf.concat(
                 [
                     draw_children(self.graph, nodes, number, key, level, fanout)
@@ -122,7 +122,8 @@ class WholePass:
                 ],
                 axis=0,
             )
-        shares = tf.zeros([tf.size(every.columns)])
+        size = every.columns.shape[0]
+        shares = tf.zeros([size])
         for part in self._by_chunk(lambda part: part, CHUNK_DRAWS):
             nodes = _nodes(part)
             places = draw_places(
@@ -135,7 +136,6 @@ class WholePass:
             entries = tf.expand_dims(every.row_splits[part], 1) + tf.cast(
                 tf.maximum(places, 0), tf.int32
             )
-            size = tf.size(shares)
             shares += tf.math.bincount(entries, minlength=size, maxlength=size, dtype=tf.float32)
         return Segments(every.columns, every.row_splits, shares / fanout)
 

@@ -14,13 +14,12 @@ import tensorflow as tf
 
 from cade_tf.errors import InputError
 from cade_tf.layers.parallel_dense import ParallelDense, Rows, StackedGlorotUniform, parallel_matmul
-from cade_tf.layers.recurrence import last_states
+from cade_tf.layers.recurrence import last_states, read_child
 from cade_tf.layers.sparse_ops import (
     Children,
     Segments,
     gather_max,
     gather_mean,
-    gather_rows,
     segment_max,
     segment_mean,
 )
@@ -213,13 +212,10 @@ class LSTMAggregator(Aggregator):
         state, memory = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
         for position in range(degrees.max(initial=0)):
             reading = np.count_nonzero(degrees > position)
-            state[:reading], memory[:reading] = _lstm_cell(
-                values,
-                tf.constant(columns[starts[:reading] + position]),
-                tf.cast(state[:reading], values.dtype),
-                tf.cast(memory[:reading], values.dtype),
-                kernel,
-            )
+            gates = tf.gather(values, columns[starts[:reading] + position])
+            gates += parallel_matmul(tf.cast(state[:reading], values.dtype), kernel)
+            read = read_child(gates, tf.cast(memory[:reading], values.dtype))
+            state[:reading], memory[:reading] = read.state(), read.memory
         result = np.empty_like(state)
         result[order] = state
         return tf.constant(result)
@@ -231,16 +227,6 @@ class LSTMAggregator(Aggregator):
     def get_config(self) -> dict[str, Any]:
         """Constructor arguments."""
         return {**super().get_config(), "units": self.units}
-
-
-def _lstm_cell(
-    inputs: tf.Tensor, rows: tf.Tensor, state: tf.Tensor, memory: tf.Tensor, kernel: tf.Tensor
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """The next state and memory of nodes that read one child each."""
-    gates = gather_rows(inputs, rows) + parallel_matmul(state, kernel)
-    enter, forget, candidate, leave = tf.split(gates, 4, axis=-1)
-    memory = tf.sigmoid(forget) * memory + tf.sigmoid(enter) * tf.tanh(candidate)
-    return tf.sigmoid(leave) * tf.tanh(memory), memory
 
 
 @keras.saving.register_keras_serializable("cade_tf")

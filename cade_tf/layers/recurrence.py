@@ -21,6 +21,20 @@ class Cell(NamedTuple):
     leave: tf.Tensor
     memory: tf.Tensor
 
+    def state(self) -> tf.Tensor:
+        """The state after the child."""
+        return self.leave * tf.tanh(self.memory)
+
+
+def read_child(gates: tf.Tensor, memory: tf.Tensor) -> Cell:
+    """What becomes of nodes that read one child each.
+
+    Args:
+        gates: `[..., 4 units]`, i, f, c, o before their activations.
+        memory: `[..., units]`, the memory before the child.
+    """
+    return Cell(*_cell(gates, memory))
+
 
 def last_states(inputs: tf.Tensor, index: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
     """States after the last child of each node.
@@ -44,9 +58,9 @@ def last_states(inputs: tf.Tensor, index: tf.Tensor, kernel: tf.Tensor) -> tf.Te
             gates = tf.gather(inputs, by_position[position], axis=1)
             if position:
                 gates += tf.matmul(state, kernel)
-            cells.append(Cell(*_cell(gates, memory)))
+            cells.append(read_child(gates, memory))
             memory = cells[-1].memory
-            state = cells[-1].leave * tf.tanh(memory)
+            state = cells[-1].state()
 
         def gradient(d_state: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
             d_memory, d_kernel = nothing, tf.zeros_like(kernel)
@@ -63,9 +77,9 @@ def last_states(inputs: tf.Tensor, index: tf.Tensor, kernel: tf.Tensor) -> tf.Te
                     read_state = cells[position - 1].leave * squashed
                     d_kernel += tf.matmul(read_state, found, transpose_a=True)
                     d_state = tf.matmul(found, kernel, transpose_b=True)
-            order = tf.reshape(tf.reverse(by_position, [0]), [-1])
+            order = tf.reshape(by_position, [-1])
             # Set by set, so that never more than the gradients of one stand twice in memory.
-            sets = zip(*(tf.unstack(of_sets) for of_sets in d_gates), strict=True)
+            sets = zip(*(tf.unstack(of_sets) for of_sets in reversed(d_gates)), strict=True)
             d_inputs = [scatter_rows(tf.concat(of_set, 0), order, inputs[0]) for of_set in sets]
             return tf.stack(d_inputs), d_kernel
 

@@ -111,22 +111,7 @@ def segment_mean(values: tf.Tensor, segments: Segments) -> tf.Tensor:
 
 def segment_max(values: tf.Tensor, segments: Segments) -> tf.Tensor:
     """Maxima of the rows that each node's entries name, `[n, ...]`; every node has an entry."""
-    owners, columns = segments.owners, segments.columns
-
-    @tf.custom_gradient
-    def maxima(values: tf.Tensor) -> tuple[tf.Tensor, Any]:
-        found = tf.math.segment_max(tf.gather(values, columns), owners)
-
-        def gradient(upstream: tf.Tensor) -> tf.Tensor:
-            # Gathered again: kept, the children's rows would be most of a step's memory.
-            reached = tf.gather(values, columns) == tf.gather(found, owners)
-            ties = tf.math.segment_sum(tf.cast(reached, upstream.dtype), owners)
-            shares = tf.gather(upstream / ties, owners)
-            return scatter_rows(tf.where(reached, shares, tf.zeros_like(shares)), columns, values)
-
-        return found, gradient
-
-    return maxima(values)
+    return _maxima(values, segments.columns, segments.owners)
 
 
 def gather_max(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
@@ -144,10 +129,28 @@ def gather_max(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
     ordered = tf.sort(index, axis=1)
     first = tf.ones_like(ordered[:, :1], tf.bool)
     new = tf.concat([first, ordered[:, 1:] != ordered[:, :-1]], axis=1)
-    lengths = tf.math.count_nonzero(new, axis=1, dtype=tf.int32)
-    row_splits = tf.concat([[0], tf.cumsum(lengths)], 0)
-    columns = tf.boolean_mask(ordered, new)
-    return segment_max(values, Segments(columns, row_splits, tf.ones_like(columns)))
+    entries = tf.where(tf.reshape(new, [-1]))[:, 0]
+    columns = tf.gather(tf.reshape(ordered, [-1]), entries)
+    return _maxima(values, columns, entries // index.shape[1])
+
+
+def _maxima(values: tf.Tensor, columns: tf.Tensor, owners: tf.Tensor) -> tf.Tensor:
+    """Maxima of the rows `columns` of each owner; entries stand owner after owner."""
+
+    @tf.custom_gradient
+    def maxima(values: tf.Tensor) -> tuple[tf.Tensor, Any]:
+        found = tf.math.segment_max(tf.gather(values, columns), owners)
+
+        def gradient(upstream: tf.Tensor) -> tf.Tensor:
+            # Gathered again: kept, the children's rows would be most of a step's memory.
+            reached = tf.gather(values, columns) == tf.gather(found, owners)
+            ties = tf.math.segment_sum(tf.cast(reached, upstream.dtype), owners)
+            shares = tf.gather(upstream / ties, owners)
+            return scatter_rows(tf.where(reached, shares, tf.zeros_like(shares)), columns, values)
+
+        return found, gradient
+
+    return maxima(values)
 
 
 def gather_self_and_mean(

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from cade_tf.benchmark.cases import make_step
-from cade_tf.inference.algorithm1 import attend_batch
+from cade_tf.inference.algorithm1 import attend_batch, depends_on_partner, weigh_batch
 from cade_tf.inference.whole_pass import WholePass
 from cade_tf.sampling import graph_tables, random, tables
 from cade_tf.serving.graph_module import GraphModule
@@ -18,6 +18,7 @@ from tests.training.small_run import small_config, small_graph
 
 WAITS = {
     "size of Unique": "how many distinct nodes, instances or rows there are",
+    "size of Where": "how many children are left where repeated ones count once",
     "condition of a loop": "whether a fault ends the loop of steps",
     "LogicalAnd() -> If": "whether all numbers are finite, so that the step may change weights",
     "AddV2(int64) -> AddV2": "the number of the step, whose pairs the host shuffles",
@@ -25,7 +26,7 @@ WAITS = {
     "DynamicStitch(int32) -> Reshape": "TensorFlow's gradient of a maximum",
 }
 """What a step waits for, and why."""
-MOST_WAITS = 11
+MOST_WAITS = 12
 
 
 @pytest.fixture(autouse=True)
@@ -63,9 +64,14 @@ def test_embedding_has_kernels(model):
     tables_ = made.tables(graph)
     number, key = tf.TensorSpec([], tf.int64), random.make_key(0, 0)
     attend = attend_batch(made, tables_, 3, 0)
-    for given in (False, True):
-        encoded = tf.TensorSpec([None, None, made.dim])
-        traced = attend.get_concrete_function(number, number, number, key, encoded, given)
+    assert not audit(attend.get_concrete_function(number, number, number, key)).missing
+    if depends_on_partner(made):
+        encoded, dots = (
+            tf.TensorSpec([None, made.k, made.dim]),
+            tf.TensorSpec([None, made.k, made.k]),
+        )
+        weigh = weigh_batch(made, tables_, 3, 0)
+        traced = weigh.get_concrete_function(number, number, number, encoded, dots)
         assert not audit(traced).missing
     encode = tf.function(WholePass(made, tables_).candidates, autograph=False)
     assert not audit(encode.get_concrete_function(key)).missing
