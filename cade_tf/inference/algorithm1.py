@@ -239,7 +239,7 @@ def _weights(
     """
     visited = tf.reshape(visited, tf.shape(walks.visited))
     # [walks, 1, K, dim] and [walks, length, K, dim]
-    attention = model.attention(
+    attention = model.dual(
         tf.expand_dims(tf.gather(candidates, starts), 1), tf.gather(candidates, visited)
     ).attention
     attention = tf.cast(attention, tf.float32)
