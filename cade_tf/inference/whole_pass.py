@@ -185,7 +185,7 @@ class WholePass:
 
         def project(part: slice) -> list[tf.Tensor]:
             rows = self.graph.features.lookup(_nodes(part))
-            return [parallel_matmul(rows, kernel) for kernel in kernels]
+            return [parallel_matmul(tf.cast(rows, kernel.dtype), kernel) for kernel in kernels]
 
         own, others = zip(*self._by_chunk(project, CHUNK_NODES), strict=True)
         return tf.concat(own, axis=0), tf.concat(others, axis=0)

@@ -120,7 +120,6 @@ def test_a_mistake_in_a_path_is_told_before_tensorflow_is_loaded(arguments, said
             "pyarrow",
             "parquet",
         ),
-        (["bench", "--quick"], "matplotlib", "plot"),
     ],
     ids=lambda value: value if isinstance(value, str) else value[0],
 )

@@ -24,7 +24,7 @@ def formula(graph, step):
     return held + rows + 4 * instances * 3 * model.parameter_sets * dim + 36 * drawn
 
 
-@pytest.mark.parametrize("model", ["cade_gb", "cade_ms", "cade_ma"])
+@pytest.mark.parametrize("model", ["cade_ms", "cade_ma"])
 def test_tensors_take_what_the_formula_says(model):
     options = BenchOptions(dataset="digits", k=5, repeats=1, device="cpu")
     graph = loading.load(options)

@@ -11,6 +11,7 @@ from cade_tf.errors import InputError
 from cade_tf.sampling.graph_tables import make_graph_tables
 from cade_tf.training import devices
 from cade_tf.training.gradients import GROWTH_STEPS, INITIAL_SCALE, LossScale
+from cade_tf.training.trainer import train
 from tests import engine
 from tests.training.small_run import WIDTH, small_config, small_graph
 
@@ -29,6 +30,20 @@ def test_half_precision_computes_in_it_and_stays_near_float32(model, precision):
     expected, found = exact.run(tf.constant(10)), half.run(tf.constant(10))
     np.testing.assert_allclose(found[0], expected[0], rtol=0.02)
     assert half.fault() is None
+
+
+@pytest.mark.parametrize("precision", ["float16", "bfloat16"])
+def test_half_precision_embeds_near_float32(precision):
+    graph = small_graph()
+    exact, half = (
+        train(graph, small_config(precision=p, steps=0), progress=False)
+        for p in ("float32", precision)
+    )
+    expected, found = (t.embed(graph, progress=False) for t in (exact, half))
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, atol=0.05)
+    full = half.model.embed_full(graph, progress=False)
+    np.testing.assert_allclose(full, exact.model.embed_full(graph, progress=False), atol=0.05)
 
 
 def test_bfloat16_keeps_the_gradient_of_the_bias_row_sparse():
