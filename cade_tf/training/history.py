@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+
 from cade_tf.files import atomic_write
 
 HISTORY_FILE = "history.json"
@@ -16,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 class History:
-    """Numbers that a run gave after some of its steps; of too many, every other one is dropped.
+    """Numbers that a run gave after some of its steps; of too many, an even choice is kept.
 
     Example:
 
@@ -34,7 +36,10 @@ class History:
         """Takes numbers after a step, together with others of the same step."""
         self._rows.setdefault(step, {}).update(values)
         if len(self._rows) > MOST_STEPS:
-            self._rows = {kept: self._rows[kept] for kept in sorted(self._rows)[::-2]}
+            steps = sorted(self._rows)
+            grid = np.linspace(steps[0], steps[-1], MOST_STEPS // 2)
+            kept = np.unique(np.searchsorted(steps, grid))
+            self._rows = {steps[place]: self._rows[steps[place]] for place in kept}
 
     def columns(self) -> dict[str, list[float]]:
         """A list for each name, `step` first; NaN where a step has no number of that name."""

@@ -66,7 +66,7 @@ class Trained:
         best_step: Step whose weights the model has, where validation chose one.
         history: Metrics by step, a list for each name and one of the steps, NaN where a step has
             no number of that name; of a run that was resumed, those of its earlier processes too.
-            Of more than 4,000 steps, every other one is dropped.
+            Of more than 4,000 steps, an even choice is kept.
 
     Example:
 

@@ -29,7 +29,8 @@ def sharded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_run_goes_on_after_a_worker_and_a_server_froze(sharded, tmp_path):
+def test_a_run_goes_on_after_a_worker_and_a_server_froze(sharded, tmp_path, record_property):
+    record_property("tries", 2)
     run_dir = tmp_path / "run"
     flags = (f"--frozen_seconds={FROZEN_SECONDS}",)
     process = launch(sharded, run_dir, *flags, workers=1, servers=1, steps=STEPS)

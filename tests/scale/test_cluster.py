@@ -36,7 +36,10 @@ def sharded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_run_survives_the_loss_of_a_worker_a_server_and_the_chief(sharded, tmp_path):
+def test_a_run_survives_the_loss_of_a_worker_a_server_and_the_chief(
+    sharded, tmp_path, record_property
+):
+    record_property("tries", 3)
     run_dir = tmp_path / "run"
     process = launch(sharded, run_dir, workers=2, servers=2, steps=STEPS)
     try:

@@ -44,7 +44,10 @@ def saved_steps(folder):
     return sorted(int(path.stem.removeprefix("step-")) for path in checkpoints)
 
 
-def test_a_run_killed_at_ten_random_moments_ends_with_the_same_bits(unbroken, tmp_path):
+def test_a_run_killed_at_ten_random_moments_ends_with_the_same_bits(
+    unbroken, tmp_path, record_property
+):
+    record_property("tries", KILLS)
     expected, seconds = unbroken
     rng = np.random.default_rng()
     killed = 0
