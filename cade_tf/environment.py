@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PureWindowsPath
 
 PACKAGE = "cade_tf"
+_WORKER = "--multiprocessing-fork"  # in the command line of a process that multiprocessing starts
 BACKEND = "tensorflow"
 # Windows puts a program or a script of these names before the console script.
 _SCRIPTS = frozenset(("cade", "cade.exe", "cade-script.py", "cade-script.pyw"))
@@ -18,8 +19,11 @@ def started_as_command() -> bool:
     """Whether this process is `cade` or `python -m cade_tf`, and not somebody's own program.
 
     The commands answer help and mistakes before TensorFlow is imported, so that the package loads
-    its heavy parts only where this is false.
+    its heavy parts only where this is false. A process that a command starts to work for it has the
+    command's arguments, and has no mistakes to answer.
     """
+    if _WORKER in sys.orig_argv:
+        return False
     if _module_of(sys.orig_argv) == PACKAGE:
         return True
     # The Windows flavour takes both kinds of slashes.

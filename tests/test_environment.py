@@ -41,6 +41,7 @@ def test_commands_are_recognised(command, script, monkeypatch):
         (["python", "-m", "ipykernel_launcher"], "/site-packages/ipykernel_launcher.py"),
         (["python", "-c", "import cade_tf", "-m", "cade_tf"], "-c"),
         (["python", "-", "-m", "cade_tf"], "-"),
+        (["python", "-c", "spawn_main()", "--multiprocessing-fork"], "/usr/bin/cade"),
         (["python", "cade.py"], "cade.py"),
         (["python", "my_cade"], "my_cade"),
         (["python", "/home/cade/train.py", "-m", "cade_tf"], "/home/cade/train.py"),
