@@ -50,7 +50,7 @@ def embed_all_nodes(
         walk_length: Steps of a walk.
         seed: The same seed gives the same embeddings.
         batch_size: Walks whose pairs are attended together.
-        whole_pass_bytes: Up to this much memory, nodes are encoded once a pass and not once a
+        whole_pass_bytes: Up to this much memory, nodes are encoded once per pass and not once per
             batch, which is several times as fast.
         ids: Ids of the nodes, for errors.
         progress: Whether to show progress.
@@ -64,12 +64,12 @@ def embed_all_nodes(
     whole = None
     if WholePass.memory(model, graph.num_nodes) <= whole_pass_bytes:
         whole = WholePass(model, graph)
-    total = np.zeros((graph.num_nodes, model.dim), np.float32)
+    total = np.zeros((graph.num_nodes, model.dim), np.float32)  # line 2: the sum of Z_v
     contexts = np.zeros(graph.num_nodes, np.float32)
     attend = attend_batch(model, graph, walk_length, seed)
     weigh = weigh_batch(model, graph, walk_length, seed)
     with make_bar(progress, "embedding", walks * graph.num_nodes, "walks") as bar:
-        for number in range(walks):
+        for number in range(walks):  # lines 1 and 3: the pairs of all walks
             key = random.make_key(seed, random.Stream.EMBEDDING_NEIGHBOR, number)
             if whole is not None and not depends_on_partner(model):
                 sides = count_contexts(graph, number, walk_length, seed)
@@ -97,7 +97,7 @@ def embed_all_nodes(
                 bar.advance(last - first)
             if encoded is not None:
                 total += weighted_sum(shares, tf.cast(encoded, tf.float32)).numpy()
-    total /= contexts[:, None]
+    total /= contexts[:, None]  # lines 8-10: the mean of Z_v
     return require_finite(total, ids)
 
 
@@ -220,7 +220,7 @@ def _weights(
     starts: tf.Tensor,
     visited: tf.Tensor,
 ) -> tf.Tensor:
-    """Weights of the K candidates in the sums of dual representations, float32 [nodes, K].
+    """Lines 4-6: weights of the K candidates in the sums of dual representations, [nodes, K].
 
     A dual representation is a weighted sum of candidates, scaled to unit length where the model
     asks for it; so is a sum of them. Its length is found from the dot products of the candidates,

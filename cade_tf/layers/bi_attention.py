@@ -146,7 +146,7 @@ class VectorBiAttention(SupportAttention):
         )
 
     def support(self, nodes: tf.Tensor, negatives: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """One vector a node and one a negative: neither depends on the other."""
+        """Equation 4, with A*: one vector per node and one per negative, each by itself."""
         # Outside of `call` Keras does not cast weights to the arithmetic of the layer.
         halves = tf.cast(tf.stop_gradient(tf.convert_to_tensor(self.vector)), nodes.dtype)
         return (
@@ -204,7 +204,7 @@ class TanhBiAttention(SupportAttention):
         return self._scores(nodes, partners, self._parameters())
 
     def support(self, nodes: tf.Tensor, negatives: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """A vector for every node and negative together: each depends on the other."""
+        """Equation 4, with A*: a vector for every node with every negative."""
         if negatives.shape.rank == 3:
             negatives = negatives[None]
         nodes = tf.expand_dims(nodes, 1)

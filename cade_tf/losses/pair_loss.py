@@ -34,7 +34,7 @@ class PairLoss(AffinityLoss):
         self.negative_weight = negative_weight
 
     def parts(self, y_true: tf.Tensor, y_pred: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """The terms of positives and of negatives, each `[pairs]`."""
+        """Both terms of equations 1 and 2, of positives and of negatives, each `[pairs]`."""
         scores = divided(y_pred, self.temperature)
         positive = tf.cast(y_true, scores.dtype)
         negative = 1.0 - positive

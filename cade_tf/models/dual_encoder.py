@@ -291,7 +291,7 @@ class DualEncoder(GraphModel):
     # --- from candidates to embeddings -------------------------------------------------------
 
     def dual(self, nodes: tf.Tensor, partners: tf.Tensor) -> DualPair:
-        """Algorithm 2: dual representations of candidates `[pairs, K, dim]`."""
+        """Algorithm 2, equation 3: dual representations of candidates `[pairs, K, dim]`."""
         if self.attention is None:
             ones = tf.ones([tf.shape(nodes)[0], 1, 1], nodes.dtype)
             return DualPair(self.without_partner(nodes), self.without_partner(partners), ones)

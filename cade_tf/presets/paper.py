@@ -20,7 +20,7 @@ PRINTED: dict[str, Any] = {
 METHOD: dict[str, Any] = {
     "aggregator": "mean",  # Table 2 has the others
     "global_bias": True,  # Algorithm 3
-    "attention_score": "linear",  # A of equation 6 in CADE-MA
+    "attention_score": "linear",  # A^T [h_vi || h_pj] in CADE-MA
     "attention_temperature": 1.0,
     "loss": "pair",  # equations 1 and 2
     "temperature": 1.0,

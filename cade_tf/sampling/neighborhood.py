@@ -1,4 +1,4 @@
-"""Neighbourhood trees of a batch (Algorithm 3, lines 1-4), each distinct node held once a level.
+"""Neighbourhood trees of a batch (Algorithm 3, lines 1-4), each distinct node once per level.
 
 The paper draws a tree for every root. Here a node that stands several times on one level of one
 sampling shares its draw, so a level is a list of distinct (sampling, node) pairs and a tree is
