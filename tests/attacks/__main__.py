@@ -113,7 +113,7 @@ def report(
     survivors = sum(not fate.killer for fate in fates)
     parts = [
         "# Reliability: attacks, mutants, a soak\n",
-        "Written by `python -m tests.attacks`. A try counts as failed where the process crashes, "
+        "Made with `python -m tests.attacks`. A try counts as failed where the process crashes, "
         "hangs, shows a traceback, answers with a number that is not finite, or accepts damage "
         "silently.\n",
         f"## Attacks\n\n{table_of(counts)}",

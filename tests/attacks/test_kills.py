@@ -67,7 +67,8 @@ def outcome(folder: Path) -> tuple[bytes, dict]:
     assert {"embeddings.npy", "result.json", "encoder/model.keras"} <= set(files)
     manifest.check(run_dir, *files)
     result = json.loads((run_dir / "result.json").read_text())
-    return (run_dir / "embeddings.npy").read_bytes(), result["scores"]
+    scores = {probe: found["micro_f1"] for probe, found in result["scores"].items()}
+    return (run_dir / "embeddings.npy").read_bytes(), scores
 
 
 @pytest.fixture(scope="module")
