@@ -6,7 +6,7 @@ from cade_tf.graph.graph import Graph
 
 
 def embed(graph: Graph) -> np.ndarray:
-    """One number a node.
+    """One number per node.
 
     Args:
         graph: Any graph.

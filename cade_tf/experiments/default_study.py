@@ -20,7 +20,7 @@ import numpy as np
 from cade_tf.config import MODELS, Config, SplitOptions
 from cade_tf.evaluation.comparison import compare_links, compare_nodes
 from cade_tf.evaluation.design import Matrix
-from cade_tf.experiments.experiment import RECONSTRUCTED
+from cade_tf.experiments.declarations import RECONSTRUCTED
 from cade_tf.experiments.methods import Embedded, method_of
 from cade_tf.files import atomic_write
 from cade_tf.graph.datasets import load_dataset
