@@ -101,7 +101,7 @@ def _unsigned(number: Number) -> tf.Tensor:
     return tf.cast(number, tf.uint32)
 
 
-# A function, as it is called a hundred times: tracing a step then takes a tenth less.
+# A function, so that its operations are traced once for all the calls of a step.
 @tf.function(autograph=False, reduce_retracing=True)
 def _mix(value: tf.Tensor) -> tf.Tensor:
     """A 32-bit finaliser with low bias (Wellons' hash prospector, two rounds)."""
