@@ -5,6 +5,7 @@ names it. Commands start from the preset `recommended` instead, which reads the 
 """
 
 import dataclasses
+import numbers
 import os
 from pathlib import Path
 from typing import Any, Self
@@ -19,6 +20,22 @@ AGGREGATORS = ("mean", "pool", "lstm")
 COMPARABLE = ("raw_features", *MODELS)
 LONGEST_WALK = 1000
 LARGEST_SEED = 2**31 - 1  # what TensorFlow, NumPy and scikit-learn all take
+
+
+def check_seed(seed: Any) -> None:
+    """Refuses a seed that TensorFlow would not take, or would round.
+
+    Raises:
+        InputError: Something else than a whole number from 0 to `LARGEST_SEED`.
+
+    Example:
+
+    >>> check_seed(3)
+    """
+    whole = isinstance(seed, numbers.Integral) and not isinstance(seed, bool)
+    if not whole or not 0 <= seed <= LARGEST_SEED:
+        expected = f"a whole number from 0 to {LARGEST_SEED}"
+        raise InputError("seed", expected, repr(seed), "Choose another.")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from cade_tf.config import LONGEST_WALK, FeatureOptions, ModelOptions
+from cade_tf.config import LONGEST_WALK, FeatureOptions, ModelOptions, check_seed
 from cade_tf.errors import InputError
 from cade_tf.layers.bi_attention import BiAttention, DualPair, affinities
 from cade_tf.layers.global_bias import GlobalBias, RowStore
@@ -158,8 +158,7 @@ class DualEncoder(GraphModel):
                 repr(walk_length),
                 "Choose another.",
             )
-        if not isinstance(seed, int | np.integer):
-            raise InputError("seed", "a whole number", repr(seed), "Choose another.")
+        check_seed(seed)
         self.dim = dim
         self.k = k
         self.fanouts = tuple(fanouts)

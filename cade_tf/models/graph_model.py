@@ -12,7 +12,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from cade_tf.config import EmbeddingOptions, FeatureOptions, TrainingOptions
+from cade_tf.config import EmbeddingOptions, FeatureOptions, TrainingOptions, check_seed
 from cade_tf.errors import InputError
 from cade_tf.graph import arrays
 from cade_tf.graph.features import FeatureTransform
@@ -221,6 +221,7 @@ class GraphModel(keras.Model):
             InputError: The features are not those of training, an id is unknown, or features are so
                 large that the embedding of some node, which the message names, is not finite.
         """
+        check_seed(seed)
         if nodes is not None:
             return self._embed_some(graph, nodes, walks, seed)
         from cade_tf.inference.algorithm1 import embed_all_nodes
@@ -281,6 +282,7 @@ class GraphModel(keras.Model):
         """
         from cade_tf.inference.pair_scores import dual_affinities
 
+        check_seed(seed)
         ids = np.asarray(pairs)
         if ids.ndim != 2 or ids.shape[1] != 2:
             raise InputError("pairs", "ids of shape [pairs, 2]", ids.shape, "Give two a row.")
@@ -316,6 +318,7 @@ class GraphModel(keras.Model):
         """
         from cade_tf.evaluation.link_ranking import rank_links
 
+        check_seed(seed)
         (position,) = positions_of(graph, [node])
         found, scores = rank_links(
             self, graph, int(position), embeddings, top=top, by=by, seed=seed
@@ -382,5 +385,6 @@ class GraphModel(keras.Model):
         """
         from cade_tf.serving.export import export_model
 
+        check_seed(seed)
         graph = self.trained_on if graph is None else graph
         return export_model(self, filepath, graph=graph, walks=walks, seed=seed)

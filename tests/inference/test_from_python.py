@@ -68,6 +68,19 @@ def test_links_are_scored_by_ids(graph, trained):
         trained.model.score_links(graph, ["n01", "n02"])
 
 
+@pytest.mark.parametrize("seed", ["x", 1.5, -1, 2**31, True])
+def test_a_seed_that_is_none_is_refused(graph, trained, embeddings, seed, tmp_path):
+    model = trained.model
+    for work in (
+        lambda: model.embed(graph, seed=seed, progress=False),
+        lambda: model.score_links(graph, [["n01", "n02"]], seed=seed),
+        lambda: model.rank_links(graph, "n04", embeddings, seed=seed),
+        lambda: model.export(tmp_path, seed=seed),
+    ):
+        with pytest.raises(InputError, match="seed: expected a whole number from 0 to 2147483647"):
+            work()
+
+
 @pytest.mark.parametrize("by", ["dot", "dual"])
 def test_links_that_a_node_lacks_are_ranked(graph, trained, embeddings, by):
     ids, scores = trained.model.rank_links(graph, "n04", embeddings, top=5, by=by)
