@@ -11,7 +11,7 @@ import cade_tf
 from cade_tf.cli import flags
 from cade_tf.config import Config
 from cade_tf.examples import __main__ as notebooks
-from cade_tf.experiments.search_space import Choices, SearchSpace
+from cade_tf.experiments.search_space import SearchSpace
 
 FOLDER = Path(cade_tf.__file__).parent / "examples"
 PROGRAMS = sorted(path.stem for path in FOLDER.glob("[a-z]*.py"))
@@ -77,7 +77,7 @@ def test_the_search_space_is_one_of_cade_tune():
     space = SearchSpace.read(FOLDER / "search.flags")
     assert set(space.searched) == {"model", "k", "learning_rate"}
     some = {
-        name: found.values[0] if isinstance(found, Choices) else int(found.low) or found.low
+        name: found.choices[0] if hasattr(found, "choices") else found.low
         for name, found in space.searched.items()
     }
     config, words = flags.parse(Config, space.flags(some))

@@ -137,10 +137,6 @@ class Loop:
         self._stopping: EarlyStopping | None = None
         if config.stop_on != "none":
             self._stopping = EarlyStopping(config.patience, smallest_gain)
-        if self._stopping is not None and self.validate is None:
-            raise InputError(
-                "stop_on", "a function that validates", "none", "Pass validate to train()."
-            )
         self._stored = stored
         if stored is not None:
             stored.open_in(run_dir)

@@ -109,12 +109,12 @@ def test_isolated_and_featureless_nodes_are_legal():
     assert (graph.num_nodes, graph.num_edges, graph.num_features) == (3, 0, 0)
 
 
-def test_other_edges_for_the_same_nodes():
-    graph = Graph.from_edges([[0, 1]], edge_weights=[2.0], features=np.eye(3))
+def test_some_of_the_edges_for_the_same_nodes_with_their_weights():
+    graph = Graph.from_edges([[0, 1], [1, 2]], edge_weights=[2.0, 3.0], features=np.eye(3))
     other = graph.with_edges(np.array([[1, 2]]))
     assert other.edges().tolist() == [[1, 2]]
     assert other.features is not None
-    assert other.edge_weights is None
+    np.testing.assert_array_equal(other.edge_weights, [3.0, 3.0])
 
 
 MISTAKES = {

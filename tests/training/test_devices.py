@@ -24,7 +24,8 @@ def make_step(precision="float32", **options):
 
 @pytest.mark.parametrize(("model", "precision"), [("cade_ms", "float16"), ("cade_ma", "bfloat16")])
 def test_half_precision_computes_in_it_and_stays_near_float32(model, precision):
-    exact, half = make_step(model=model), make_step(precision, model=model)
+    # With the weight Q the first steps of float16 overflow, and are left out as they should be.
+    exact, half = (make_step(p, model=model, negative_weight=1.0) for p in ("float32", precision))
     assert half.look().affinities.dtype == precision
     assert all(w.dtype == "float32" for w in half.model.weights)
     expected, found = exact.run(tf.constant(10)), half.run(tf.constant(10))

@@ -76,7 +76,7 @@ def test_a_run_stops_when_its_patience_ends_and_has_the_best_weights(kept, tmp_p
 def test_a_score_to_stop_on_needs_a_validation():
     with pytest.raises(InputError, match="validate_every"):
         Config(stop_on="mrr")
-    with pytest.raises(InputError, match="a function that validates"):
+    with pytest.raises(InputError, match="validate_every: expected 0 without validate"):
         train(small_graph(), small_config(**OPTIONS), progress=False)
 
 
