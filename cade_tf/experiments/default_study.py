@@ -235,9 +235,9 @@ def write(folder: Path) -> Path:
 
 
 def _differences(rows: list[dict[str, Any]], titles: dict[str, str]) -> str:
-    """Each method minus smoothed PCA, on the graphs and seeds that both have."""
+    """Each method minus smoothed PCA: the mean over graphs of the means over seeds."""
     of = {_identity(row): row for row in rows}
-    lines = [_head("method", *COLUMNS.values(), "graphs x seeds")]
+    lines = [_head("method", *COLUMNS.values(), "graphs")]
     for method, name in titles.items():
         mine = [row for row in rows if row["method"] == method]
         both = [(row, of.get((row["graph"], "smoothed_pca", row["seed"]))) for row in mine]
@@ -245,10 +245,14 @@ def _differences(rows: list[dict[str, Any]], titles: dict[str, str]) -> str:
         for column in COLUMNS:
             # Smoothed PCA has no score of its own for a pair: the dot product stands for it.
             basis = "dot" if column == "dual" else column
-            gains = [a[column] - b[basis] for a, b in both if b and column in a and basis in b]
-            values.append(_number(np.mean(gains) if gains else None, "{:+.3f}"))
+            gains: dict[str, list[float]] = {}
+            for a, b in both:
+                if b and column in a and basis in b:
+                    gains.setdefault(a["graph"], []).append(a[column] - b[basis])
+            by_graph = [float(np.mean(found)) for found in gains.values()]
+            values.append(_number(float(np.mean(by_graph)) if by_graph else None, "{:+.3f}"))
         if both and method != "smoothed_pca":
-            lines.append(_line(name, *values, str(len(both))))
+            lines.append(_line(name, *values, ", ".join(dict.fromkeys(r["graph"] for r in mine))))
     return "".join(lines)
 
 
