@@ -20,6 +20,7 @@ import numpy as np
 from cade_tf.config import MODELS, Config, SplitOptions
 from cade_tf.evaluation.comparison import compare_links, compare_nodes
 from cade_tf.evaluation.design import Matrix
+from cade_tf.experiments.cells import commit
 from cade_tf.experiments.declarations import RECONSTRUCTED
 from cade_tf.experiments.methods import Embedded, method_of
 from cade_tf.files import atomic_write
@@ -119,7 +120,7 @@ def run(
         for method in wanted:
             row = measure(graph, name, method, seed, cells)
             with (folder / RESULTS_FILE).open("a") as file:
-                file.write(json.dumps(row) + "\n")
+                file.write(json.dumps(row | {"commit": commit()}) + "\n")
             write(folder)
 
 
