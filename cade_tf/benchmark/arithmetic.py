@@ -35,12 +35,6 @@ class Product:
     batch: int = 1
     gradients: int = 2
 
-    @property
-    def operations(self) -> int:
-        """Floating-point operations, gradients included."""
-        one = 2 * self.batch * self.rows * self.inner * self.columns
-        return one * (1 + self.gradients)
-
 
 @dataclasses.dataclass(frozen=True)
 class BatchSizes:

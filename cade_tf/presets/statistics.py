@@ -9,8 +9,6 @@ from cade_tf.config import FeatureOptions
 from cade_tf.graph.features import FeatureTransform
 from cade_tf.graph.graph import Features, Graph
 
-KINDS = ("none", "binary", "counts", "weights", "dense")
-
 SAMPLED_NODES = 20_000
 SAMPLED_EDGES = 20_000
 # Integers that fill more of the table than this are measurements (pixels, ages), not counts.
