@@ -83,11 +83,6 @@ class Method:
     model: str = ""
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
-    @property
-    def trained(self) -> bool:
-        """Whether it is a model that is trained by steps."""
-        return self.model == self.name
-
 
 def _plain(embed: Callable[[Graph], Features]) -> Embed:
     """A method that neither learns nor has options."""
