@@ -31,7 +31,7 @@ CLASSES = {
 }
 """Attacks by the beginning of their tests' names."""
 
-SOAK_PLOT = "memory.svg"
+SOAK_PLOT, SOAK_FILE = "memory.svg", "soak.json"
 
 
 @dataclasses.dataclass
@@ -120,7 +120,6 @@ def report(
         f"## Mutants\n\n{len(fates)} mistakes, one at a time in a copy of the package; "
         f"{survivors} survive the tests named for them.\n\n{mutants_table(fates)}",
     ]
-    folder.mkdir(parents=True, exist_ok=True)
     if soaked is not None:
         soak.draw(soaked, folder / SOAK_PLOT)
         parts.append(f"## A long run\n\n{soak_text(soaked)}")
@@ -131,14 +130,17 @@ def main() -> int:
     """Attacks; the exit code says whether anything failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.attacks", description=__doc__)
     parser.add_argument("--times", type=float, default=4.0, help="multiple of random attacks")
-    parser.add_argument("--soak_minutes", type=float, default=60.0, help="0 leaves the soak out")
+    parser.add_argument("--soak_minutes", type=float, default=60.0, help="0 takes the last one")
     parser.add_argument("--report", type=Path, default=Path("runs/reports/reliability"))
     given = parser.parse_args()
     started = time.monotonic()
-    soaked = None
+    mutants.check_places()
+    given.report.mkdir(parents=True, exist_ok=True)
+    kept = given.report / SOAK_FILE
     if given.soak_minutes:
         with tempfile.TemporaryDirectory() as folder:
-            soaked = soak.soak(given.soak_minutes, Path(folder))
+            soak.soak(given.soak_minutes, Path(folder)).write(kept)
+    soaked = soak.Soak.read(kept) if kept.is_file() else None
     counts = attack(given.times)
     fates = list(mutants.run(os.cpu_count() or 1))
     report(given.report, counts, fates, soaked)

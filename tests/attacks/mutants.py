@@ -84,8 +84,8 @@ MUTANTS = (
     Mutant(
         "Algorithm 1 divides by the walks, not by the contexts",
         "inference/algorithm1.py",
-        "    total /= contexts[:, None]\n",
-        "    total /= walks\n",
+        "    total /= contexts[:, None]",
+        "    total /= walks",
         "tests/inference/test_algorithm1.py",
     ),
     Mutant(
@@ -248,7 +248,8 @@ def _failed(tests: str, mutant: Mutant | None = None) -> str:
             shutil.copytree(ROOT / name, Path(folder) / name, ignore=ignored)
         shutil.copy(ROOT / "pyproject.toml", folder)
         if mutant is not None:
-            _break(Path(folder) / "cade_tf" / mutant.file, mutant)
+            path = Path(folder) / "cade_tf" / mutant.file
+            path.write_text(_broken(path, mutant))
         for module in [m for m in sys.modules if m.split(".")[0] in ("cade_tf", "tests")]:
             del sys.modules[module]
         sys.path.insert(0, folder)
@@ -264,11 +265,17 @@ def _failed(tests: str, mutant: Mutant | None = None) -> str:
     return first.test
 
 
-def _break(path: Path, mutant: Mutant) -> None:
+def check_places() -> None:
+    """Raises an error where the package no longer has the line that a mutant changes."""
+    for mutant in MUTANTS:
+        _broken(ROOT / "cade_tf" / mutant.file, mutant)
+
+
+def _broken(path: Path, mutant: Mutant) -> str:
     right = path.read_text()
     if right.count(mutant.before) != 1:
         raise RuntimeError(f"{mutant.file} has not one place for: {mutant.name}")
-    path.write_text(right.replace(mutant.before, mutant.after))
+    return right.replace(mutant.before, mutant.after)
 
 
 def main() -> int:

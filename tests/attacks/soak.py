@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import json
 import os
 import re
 import signal
@@ -40,6 +41,16 @@ class Soak:
     samples: list[Sample]
     code: int
     farewell: str
+
+    def write(self, path: Path) -> None:
+        """Keeps it as JSON."""
+        path.write_text(json.dumps(dataclasses.asdict(self)) + "\n")
+
+    @classmethod
+    def read(cls, path: Path) -> "Soak":
+        """What `write` has kept."""
+        kept = json.loads(path.read_text())
+        return cls(**kept | {"samples": [Sample(**sample) for sample in kept["samples"]]})
 
     def settled(self) -> list[Sample]:
         """Samples after the first tenth, in which memory is taken for the first time."""
