@@ -27,7 +27,7 @@ def require_finite(embeddings: np.ndarray, ids: np.ndarray | None = None) -> np.
 
     >>> require_finite(np.array([[1.0], [np.inf]]), np.array(["a", "b"]))
     Traceback (most recent call last):
-    cade_tf.errors.InputError: embeddings: expected finite numbers of at most 1e+15, received inf ...
+    cade_tf.errors.InputError: embeddings: expected finite numbers of at most 1e+15, ... node b. ...
     """
     for first in range(0, len(embeddings), _CHUNK_ROWS):
         fine = np.abs(embeddings[first : first + _CHUNK_ROWS]) <= LARGEST
