@@ -15,6 +15,7 @@ from cade_tf.layers.aggregators import MeanAggregator
 from cade_tf.layers.parallel_dense import parallel_matmul
 from cade_tf.layers.sparse_ops import Children, Segments
 from cade_tf.models.dual_encoder import DualEncoder
+from cade_tf.retracing import traced_for_each_model
 from cade_tf.sampling.graph_tables import GraphTables
 from cade_tf.sampling.neighborhood import draw_children, draw_keys
 from cade_tf.sampling.neighbors import draw_places
@@ -48,6 +49,10 @@ class WholePass:
             self._projected = self._project_features()
             if graph.neighbors.num_rows <= graph.num_nodes * max(model.fanouts):
                 self._neighbors = self._all_neighbors()
+        self._all_nodes = self._encode_all
+        if self._projected is not None and model.samplings > 1:
+            # Done K times per pass, on tensors that are small beside all candidates.
+            self._all_nodes = traced_for_each_model(tf.function(self._encode_all, autograph=False))
 
     @staticmethod
     def memory(model: DualEncoder, num_nodes: int) -> int:
@@ -59,31 +64,37 @@ class WholePass:
 
     def candidates(self, key: tf.Tensor) -> tf.Tensor:
         """Candidates of all nodes for the draws of a key, `[nodes, K or 1, dim]`."""
-        samplings = [
-            tf.concat(list(self._one_sampling(key, k)), axis=0) for k in range(self.model.samplings)
-        ]
-        return self._normalized(samplings)
+        numbers = (tf.constant(k, tf.int64) for k in range(self.model.samplings))
+        return self._normalized([self._all_nodes(key, number) for number in numbers])
 
     def chunks(self, key: tf.Tensor) -> Iterator[tf.Tensor]:
         """The same, some nodes after the others, for uses that need not see all at once."""
-        samplings = [self._one_sampling(key, k) for k in range(self.model.samplings)]
+        numbers = (tf.constant(k, tf.int64) for k in range(self.model.samplings))
+        samplings = [self._one_sampling(key, number, CHUNK_NODES) for number in numbers]
         yield from map(self._normalized, zip(*samplings, strict=True))
 
     def _normalized(self, samplings: Sequence[tf.Tensor]) -> tf.Tensor:
         vectors = samplings[0] if len(samplings) == 1 else tf.concat(samplings, axis=1)
         return self.model.normalized(vectors)
 
-    def _one_sampling(self, key: tf.Tensor, sampling: int) -> Iterator[tf.Tensor]:
+    def _encode_all(self, key: tf.Tensor, sampling: tf.Tensor) -> tf.Tensor:
+        """Outputs of the last round for all nodes."""
+        size = CHUNK_NODES if self._projected is None else self.graph.num_nodes
+        return _joined(list(self._one_sampling(key, sampling, size)))
+
+    def _one_sampling(
+        self, key: tf.Tensor, sampling: tf.Tensor, size: int
+    ) -> Iterator[tf.Tensor]:
         """Outputs of the last round, chunk by chunk."""
         below: list[tf.Tensor] = []
         for level in reversed(range(1, self.model.sagb.depth)):
-            chunks = list(self._level(level, key, sampling, below))
-            below = [tf.concat(parts, axis=0) for parts in zip(*chunks, strict=True)]
-        for rounds in self._level(0, key, sampling, below):
+            chunks = list(self._level(level, key, sampling, below, size))
+            below = [_joined(parts) for parts in zip(*chunks, strict=True)]
+        for rounds in self._level(0, key, sampling, below, size):
             yield rounds[-1]
 
     def _level(
-        self, level: int, key: tf.Tensor, sampling: int, below: list[tf.Tensor]
+        self, level: int, key: tf.Tensor, sampling: tf.Tensor, below: list[tf.Tensor], size: int
     ) -> Iterator[list[tf.Tensor]]:
         """Outputs of all rounds that a level takes part in, chunk by chunk.
 
@@ -92,6 +103,7 @@ class WholePass:
             key: Key of the pass.
             sampling: Which of the K.
             below: Outputs of the level below for all nodes, one less.
+            size: Nodes of a chunk.
         """
         children = self._draw(level, key, sampling)
 
@@ -103,21 +115,20 @@ class WholePass:
                 outputs.append(self._with_bias(hidden, part, number + 1))
             return outputs
 
-        yield from self._by_chunk(rounds, CHUNK_NODES)
+        yield from self._by_chunk(rounds, size)
 
-    def _draw(self, level: int, key: tf.Tensor, sampling: int) -> Children:
+    def _draw(self, level: int, key: tf.Tensor, sampling: tf.Tensor) -> Children:
         """Children of all nodes on a level.
 
         Where nodes have few neighbours they draw the same ones again: then a mean over all
         neighbours, weighted by how often each was drawn, takes less than one over all draws.
         """
         fanout = self.model.fanouts[level]
-        number = tf.constant(sampling, tf.int64)
         every = self._neighbors
         if every is None or every.columns.shape[0] > self.graph.num_nodes * fanout:
             return tf.concat(
                 [
-                    draw_children(self.graph, nodes, number, key, level, fanout)
+                    draw_children(self.graph, nodes, sampling, key, level, fanout)
                     for nodes in self._by_chunk(_nodes, CHUNK_DRAWS)
                 ],
                 axis=0,
@@ -130,7 +141,7 @@ class WholePass:
                 self.graph,
                 nodes,
                 self.graph.spans.lookup(nodes),
-                draw_keys(nodes, number, key, level),
+                draw_keys(nodes, sampling, key, level),
                 fanout,
             )
             entries = tf.expand_dims(every.row_splits[part], 1) + tf.cast(
@@ -154,10 +165,7 @@ class WholePass:
         )
 
     def _by_chunk(self, function: Callable[[slice], Result], size: int) -> Iterator[Result]:
-        """Calls a function of a part of the nodes for all parts.
-
-        Chunks are few and large: compiling a function for them would take longer than it saves.
-        """
+        """Calls a function of a part of the nodes for all parts."""
         nodes = self.graph.num_nodes
         for first in range(0, nodes, size):
             yield function(slice(first, min(first + size, nodes)))
@@ -193,6 +201,10 @@ class WholePass:
 
 def _nodes(part: slice) -> tf.Tensor:
     return tf.range(part.start, part.stop, dtype=tf.int64)
+
+
+def _joined(parts: Sequence[tf.Tensor]) -> tf.Tensor:
+    return parts[0] if len(parts) == 1 else tf.concat(parts, axis=0)
 
 
 def _part(children: Children, part: slice) -> Children:
