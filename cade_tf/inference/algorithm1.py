@@ -1,6 +1,6 @@
 """Algorithm 1: a node's embedding is the mean of its dual representations over all contexts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -67,36 +67,41 @@ def embed_all_nodes(
     total = np.zeros((graph.num_nodes, model.dim), np.float32)  # line 2: the sum of Z_v
     contexts = np.zeros(graph.num_nodes, np.float32)
     attend = attend_batch(model, graph, walk_length, seed)
-    weigh = weigh_batch(model, graph, walk_length, seed)
+    weigh = weigh_batch(model)
     with make_bar(progress, "embedding", walks * graph.num_nodes, "walks") as bar:
         for number in range(walks):  # lines 1 and 3: the pairs of all walks
             key = random.make_key(seed, random.Stream.EMBEDDING_NEIGHBOR, number)
-            if whole is not None and not depends_on_partner(model):
-                sides = count_contexts(graph, number, walk_length, seed)
-                contexts += sides.sum(axis=0)
-                first = 0
-                for encoded in whole.chunks(key):
-                    part = slice(first, first + len(encoded))
-                    total[part] += _by_sides(model, encoded, sides[:, part]).numpy()
-                    bar.advance(len(encoded))
-                    first = part.stop
-                continue
-            encoded = None if whole is None else whole.candidates(key)
-            dots = None if encoded is None else _dots(encoded)
-            shares = np.zeros((graph.num_nodes, model.k), np.float32)
-            for first in range(0, graph.num_nodes, batch_size):
-                last = min(first + batch_size, graph.num_nodes)
-                batch = (tf.constant(n, tf.int64) for n in (first, last, number))
-                if encoded is None:
+            if whole is None:
+                for first in range(0, graph.num_nodes, batch_size):
+                    last = min(first + batch_size, graph.num_nodes)
+                    batch = (tf.constant(n, tf.int64) for n in (first, last, number))
                     nodes, sums, counts = attend(*batch, key)
                     total[nodes] += sums
-                else:
-                    nodes, weights, counts = weigh(*batch, encoded, dots)
-                    shares[nodes] += weights
-                contexts[nodes] += counts
-                bar.advance(last - first)
-            if encoded is not None:
+                    contexts[nodes] += counts
+                    bar.advance(last - first)
+                continue
+            every_walk = _walks_of_pass(graph, number, walk_length, seed)
+            sides = np.zeros((2, graph.num_nodes), np.float32)
+            if depends_on_partner(model):
+                encoded = whole.candidates(key)
+                dots = _dots(encoded)
+                shares = tf.zeros([graph.num_nodes, model.k])
+                for part in every_walk:
+                    sides += part.count_sides(part.nodes(), graph.num_nodes).numpy()
+                    for batch in part.batches(batch_size):
+                        shares += weigh(batch, encoded, dots)
+                        bar.advance(len(batch.starts))
                 total += weighted_sum(shares, tf.cast(encoded, tf.float32)).numpy()
+            else:
+                for part in every_walk:
+                    sides += part.count_sides(part.nodes(), graph.num_nodes).numpy()
+                first = 0
+                for encoded in whole.chunks(key):
+                    nodes = slice(first, first + len(encoded))
+                    total[nodes] += _by_sides(model, encoded, sides[:, nodes]).numpy()
+                    bar.advance(len(encoded))
+                    first = nodes.stop
+            contexts += sides.sum(axis=0)
     total /= contexts[:, None]  # lines 8-10: the mean of Z_v
     return require_finite(total, ids)
 
@@ -138,27 +143,20 @@ def attend_batch(
     return attend
 
 
-def weigh_batch(
-    model: DualEncoder, graph: GraphTables, walk_length: int, seed: int
-) -> Callable[..., tuple[tf.Tensor, tf.Tensor, tf.Tensor]]:
+def weigh_batch(model: DualEncoder) -> Callable[["Walks", tf.Tensor, tf.Tensor], tf.Tensor]:
     """As `attend_batch`, where the candidates of all nodes are at hand.
 
-    The last arguments are those candidates and their dot products. In the place of sums it returns
-    the weights of each node's K candidates in its sum: they are multiplied once per pass.
+    The arguments are walks, those candidates and their dot products. In the place of sums it
+    returns the weights of each node's K candidates in its sum, `[nodes, K]`: candidates are
+    multiplied by them once per pass.
     """
 
     @traced_for_each_model
     @tf.function(reduce_retracing=True, autograph=False)
-    def weigh(
-        first: tf.Tensor, last: tf.Tensor, number: tf.Tensor, encoded: tf.Tensor, dots: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        walks = _walks(graph, tf.range(first, last), number, walk_length, seed)
+    def weigh(walks: Walks, encoded: tf.Tensor, dots: tf.Tensor) -> tf.Tensor:
         nodes = walks.nodes()
-        once, position = distinct(nodes)
         weights = _weights(model, walks, encoded, dots, *slices(nodes, walks.sizes()))
-        sides = walks.count_sides(position, tf.size(once))
-        shares = tf.math.unsorted_segment_sum(weights, position, tf.size(once))
-        return once, shares, tf.reduce_sum(sides, axis=0)
+        return tf.math.unsorted_segment_sum(weights, nodes, tf.shape(encoded)[0])
 
     return weigh
 
@@ -184,7 +182,12 @@ class Walks(NamedTuple):
         """How many nodes are starts and how many were visited."""
         return [tf.size(self.starts), tf.size(self.visited)]
 
-    def count_sides(self, position: tf.Tensor, count: tf.Tensor) -> tf.Tensor:
+    def batches(self, size: int) -> Iterator["Walks"]:
+        """The same walks, `size` after `size`."""
+        for first in range(0, len(self.starts), size):
+            yield Walks(*(column[first : first + size] for column in self))
+
+    def count_sides(self, position: tf.Tensor, count: tf.Tensor | int) -> tf.Tensor:
         """How often each of `count` nodes is on either side of a pair, float32 [2, count].
 
         Args:
@@ -210,6 +213,13 @@ def _walks(
     visited = walk(graph, starts, random.fold_in(walk_key, starts), walk_length)
     alone = graph.spans.lookup(starts)[:, 1:] == 0
     return Walks(starts, visited, (visited != starts[:, None]) | alone)
+
+
+def _walks_of_pass(graph: GraphTables, number: int, walk_length: int, seed: int) -> Iterator[Walks]:
+    """A pass's walks from all nodes."""
+    for first in range(0, graph.num_nodes, CHUNK_WALKS):
+        starts = tf.range(first, min(first + CHUNK_WALKS, graph.num_nodes), dtype=tf.int64)
+        yield _walks(graph, starts, tf.constant(number, tf.int64), walk_length, seed)
 
 
 def _weights(
@@ -263,17 +273,6 @@ def _inverse_length(weights: tf.Tensor, dots: tf.Tensor) -> tf.Tensor:
         tf.expand_dims(weights, -1) * tf.expand_dims(weights, -2) * dots, axis=[-2, -1]
     )
     return tf.expand_dims(tf.math.rsqrt(tf.maximum(squares, UNIT_EPSILON)), -1)
-
-
-def count_contexts(graph: GraphTables, number: int, walk_length: int, seed: int) -> np.ndarray:
-    """How often each node is on either side of the pairs of a pass, float32 [2, nodes]."""
-    size = graph.num_nodes
-    total = np.zeros((2, size), np.float32)
-    for first in range(0, size, CHUNK_WALKS):
-        starts = tf.range(first, min(first + CHUNK_WALKS, size), dtype=tf.int64)
-        walks = _walks(graph, starts, tf.constant(number, tf.int64), walk_length, seed)
-        total += walks.count_sides(walks.nodes(), tf.constant(size)).numpy()
-    return total
 
 
 def _by_sides(

@@ -82,9 +82,7 @@ class WholePass:
         size = CHUNK_NODES if self._projected is None else self.graph.num_nodes
         return _joined(list(self._one_sampling(key, sampling, size)))
 
-    def _one_sampling(
-        self, key: tf.Tensor, sampling: tf.Tensor, size: int
-    ) -> Iterator[tf.Tensor]:
+    def _one_sampling(self, key: tf.Tensor, sampling: tf.Tensor, size: int) -> Iterator[tf.Tensor]:
         """Outputs of the last round, chunk by chunk."""
         below: list[tf.Tensor] = []
         for level in reversed(range(1, self.model.sagb.depth)):
