@@ -67,7 +67,7 @@ def embed_all_nodes(
     total = np.zeros((graph.num_nodes, model.dim), np.float32)  # line 2: the sum of Z_v
     contexts = np.zeros(graph.num_nodes, np.float32)
     attend = attend_batch(model, graph, walk_length, seed)
-    weigh = weigh_batch(model)
+    weigh = weigh_batch(model, walk_length)
     with make_bar(progress, "embedding", walks * graph.num_nodes, "walks") as bar:
         for number in range(walks):  # lines 1 and 3: the pairs of all walks
             key = random.make_key(seed, random.Stream.EMBEDDING_NEIGHBOR, number)
@@ -143,7 +143,9 @@ def attend_batch(
     return attend
 
 
-def weigh_batch(model: DualEncoder) -> Callable[["Walks", tf.Tensor, tf.Tensor], tf.Tensor]:
+def weigh_batch(
+    model: DualEncoder, walk_length: int
+) -> Callable[["Walks", tf.Tensor, tf.Tensor], tf.Tensor]:
     """As `attend_batch`, where the candidates of all nodes are at hand.
 
     The arguments are walks, those candidates and their dot products. In the place of sums it
@@ -151,8 +153,19 @@ def weigh_batch(model: DualEncoder) -> Callable[["Walks", tf.Tensor, tf.Tensor],
     multiplied by them once per pass.
     """
 
+    # Without it the last batch, which has fewer walks, would be traced by itself.
+    signature = (
+        Walks(
+            tf.TensorSpec([None], tf.int64),
+            tf.TensorSpec([None, walk_length], tf.int64),
+            tf.TensorSpec([None, walk_length], tf.bool),
+        ),
+        tf.TensorSpec([None, model.k, model.dim], model.compute_dtype),
+        tf.TensorSpec([None, model.k, model.k]),
+    )
+
     @traced_for_each_model
-    @tf.function(reduce_retracing=True, autograph=False)
+    @tf.function(input_signature=signature, autograph=False)
     def weigh(walks: Walks, encoded: tf.Tensor, dots: tf.Tensor) -> tf.Tensor:
         nodes = walks.nodes()
         weights = _weights(model, walks, encoded, dots, *slices(nodes, walks.sizes()))

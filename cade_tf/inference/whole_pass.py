@@ -70,7 +70,9 @@ class WholePass:
     def chunks(self, key: tf.Tensor) -> Iterator[tf.Tensor]:
         """The same, some nodes after the others, for uses that need not see all at once."""
         numbers = (tf.constant(k, tf.int64) for k in range(self.model.samplings))
-        samplings = [self._one_sampling(key, number, CHUNK_NODES) for number in numbers]
+        # A mean needs little memory besides its outputs.
+        size = CHUNK_NODES if self._projected is None else 2 * CHUNK_NODES
+        samplings = [self._one_sampling(key, number, size) for number in numbers]
         yield from map(self._normalized, zip(*samplings, strict=True))
 
     def _normalized(self, samplings: Sequence[tf.Tensor]) -> tf.Tensor:
@@ -172,7 +174,7 @@ class WholePass:
         layer = self.model.sagb.rounds[0]
         if self._projected is not None:
             own, others = self._projected
-            return layer.activate(own[part] + layer.aggregate.reduce(others, children))
+            return layer.activate(_part(own, part) + layer.aggregate.reduce(others, children))
         nodes = _nodes(part)
         every = tf.concat([nodes, tf.reshape(children, [-1])], 0)
         distinct_rows = self.model.tree_shape.distinct_rows
@@ -183,7 +185,7 @@ class WholePass:
     def _with_bias(self, hidden: tf.Tensor, part: slice, rounds_done: int) -> tf.Tensor:
         if self._bias is None or rounds_done == self.model.sagb.depth:
             return hidden
-        return hidden + tf.expand_dims(tf.cast(self._bias[part], hidden.dtype), 1)
+        return hidden + tf.expand_dims(tf.cast(_part(self._bias, part), hidden.dtype), 1)
 
     def _project_features(self) -> tuple[tf.Tensor, tf.Tensor]:
         """Features of all nodes times both parts of W: weights do not change any more."""
@@ -205,10 +207,13 @@ def _joined(parts: Sequence[tf.Tensor]) -> tf.Tensor:
     return parts[0] if len(parts) == 1 else tf.concat(parts, axis=0)
 
 
-def _part(children: Children, part: slice) -> Children:
-    """The children of some nodes."""
-    if not isinstance(children, Segments):
-        return children[part]
-    row_splits = children.row_splits[part.start : part.stop + 1]
+def _part(rows: Children, part: slice) -> Children:
+    """Rows, or children, of some nodes."""
+    segments = isinstance(rows, Segments)
+    if part.stop - part.start == (rows.row_splits.shape[0] - 1 if segments else rows.shape[0]):
+        return rows
+    if not segments:
+        return rows[part]
+    row_splits = rows.row_splits[part.start : part.stop + 1]
     entries = slice(row_splits[0], row_splits[-1])
-    return Segments(children.columns[entries], row_splits - row_splits[0], children.shares[entries])
+    return Segments(rows.columns[entries], row_splits - row_splits[0], rows.shares[entries])

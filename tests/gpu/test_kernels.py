@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from cade_tf.benchmark.cases import make_step
-from cade_tf.inference.algorithm1 import Walks, attend_batch, depends_on_partner, weigh_batch
+from cade_tf.inference.algorithm1 import attend_batch, depends_on_partner, weigh_batch
 from cade_tf.inference.whole_pass import WholePass
 from cade_tf.sampling import graph_tables, random, tables
 from cade_tf.serving.graph_module import GraphModule
@@ -66,17 +66,7 @@ def test_embedding_has_kernels(model):
     attend = attend_batch(made, tables_, 3, 0)
     assert not audit(attend.get_concrete_function(number, number, number, key)).missing
     if depends_on_partner(made):
-        encoded, dots = (
-            tf.TensorSpec([None, made.k, made.dim]),
-            tf.TensorSpec([None, made.k, made.k]),
-        )
-        walks = Walks(
-            tf.TensorSpec([None], tf.int64),
-            tf.TensorSpec([None, 3], tf.int64),
-            tf.TensorSpec([None, 3], tf.bool),
-        )
-        traced = weigh_batch(made).get_concrete_function(walks, encoded, dots)
-        assert not audit(traced).missing
+        assert not audit(weigh_batch(made, 3).get_concrete_function()).missing
     encode = tf.function(WholePass(made, tables_).candidates, autograph=False)
     assert not audit(encode.get_concrete_function(key)).missing
 
