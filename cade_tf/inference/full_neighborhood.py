@@ -143,6 +143,7 @@ def _layer(
             tf.constant(columns.astype(np.int32)),
             tf.constant(block.indptr.astype(np.int32)),
             tf.constant(block.data),
+            tf.constant(np.repeat(np.arange(len(nodes)), np.diff(block.indptr))),
         )
         aggregated = layer.aggregate.reduce(tf.constant(kept[distinct]), segments)
         yield nodes, layer.finish(as_rows(rows[nodes]), aggregated)

@@ -148,20 +148,24 @@ class WholePass:
                 tf.maximum(places, 0), tf.int32
             )
             shares += tf.math.bincount(entries, minlength=size, maxlength=size, dtype=tf.float32)
-        return Segments(every.columns, every.row_splits, shares / fanout)
+        return every._replace(shares=shares / fanout)
 
     def _all_neighbors(self) -> Segments:
         """All neighbours of all nodes; an isolated node is its own, as it draws itself."""
         nodes = _nodes(slice(0, self.graph.num_nodes))
         degrees = self.graph.spans.lookup(nodes)[:, 1].numpy()
         lengths = np.maximum(degrees, 1)
-        columns = np.repeat(nodes.numpy(), lengths)
+        owners = np.repeat(nodes.numpy(), lengths)
+        columns = owners.copy()
         columns[np.repeat(degrees > 0, lengths)] = self.graph.neighbors.lookup(
             tf.range(degrees.sum(), dtype=tf.int64)
         )
         row_splits = np.concatenate([[0], np.cumsum(lengths)])
         return Segments(
-            tf.constant(columns, tf.int32), tf.constant(row_splits, tf.int32), tf.zeros([0])
+            tf.constant(columns, tf.int32),
+            tf.constant(row_splits, tf.int32),
+            tf.zeros([0]),
+            tf.constant(owners),
         )
 
     def _by_chunk(self, function: Callable[[slice], Result], size: int) -> Iterator[Result]:
@@ -216,4 +220,9 @@ def _part(rows: Children, part: slice) -> Children:
         return rows[part]
     row_splits = rows.row_splits[part.start : part.stop + 1]
     entries = slice(row_splits[0], row_splits[-1])
-    return Segments(rows.columns[entries], row_splits - row_splits[0], rows.shares[entries])
+    return Segments(
+        rows.columns[entries],
+        row_splits - row_splits[0],
+        rows.shares[entries],
+        rows.owners[entries] - part.start,
+    )
