@@ -11,7 +11,7 @@ from cade_tf.inference.finite import require_finite
 from cade_tf.inference.whole_pass import WholePass
 from cade_tf.layers.bi_attention import weighted_sum
 from cade_tf.models.dual_encoder import UNIT_EPSILON, DualEncoder
-from cade_tf.progress import Shown, make_bar
+from cade_tf.progress import Bar, Shown, make_bar
 from cade_tf.retracing import traced_for_each_model
 from cade_tf.sampling import random
 from cade_tf.sampling.graph_tables import GraphTables
@@ -71,39 +71,57 @@ def embed_all_nodes(
     with make_bar(progress, "embedding", walks * graph.num_nodes, "walks") as bar:
         for number in range(walks):  # lines 1 and 3: the pairs of all walks
             key = random.make_key(seed, random.Stream.EMBEDDING_NEIGHBOR, number)
-            if whole is None:
-                for first in range(0, graph.num_nodes, batch_size):
-                    last = min(first + batch_size, graph.num_nodes)
-                    batch = (tf.constant(n, tf.int64) for n in (first, last, number))
-                    nodes, sums, counts = attend(*batch, key)
-                    total[nodes] += sums
-                    contexts[nodes] += counts
-                    bar.advance(last - first)
+            if whole is not None:
+                every_walk = _walks_of_pass(graph, number, walk_length, seed)
+                contexts += _add_pass(total, whole, weigh, every_walk, key, batch_size, bar)
                 continue
-            every_walk = _walks_of_pass(graph, number, walk_length, seed)
-            sides = np.zeros((2, graph.num_nodes), np.float32)
-            if depends_on_partner(model):
-                encoded = whole.candidates(key)
-                dots = _dots(encoded)
-                shares = tf.zeros([graph.num_nodes, model.k])
-                for part in every_walk:
-                    sides += part.count_sides(part.nodes(), graph.num_nodes).numpy()
-                    for batch in part.batches(batch_size):
-                        shares += weigh(batch, encoded, dots)
-                        bar.advance(len(batch.starts))
-                total += weighted_sum(shares, tf.cast(encoded, tf.float32)).numpy()
-            else:
-                for part in every_walk:
-                    sides += part.count_sides(part.nodes(), graph.num_nodes).numpy()
-                first = 0
-                for encoded in whole.chunks(key):
-                    nodes = slice(first, first + len(encoded))
-                    total[nodes] += _by_sides(model, encoded, sides[:, nodes]).numpy()
-                    bar.advance(len(encoded))
-                    first = nodes.stop
-            contexts += sides.sum(axis=0)
+            for first in range(0, graph.num_nodes, batch_size):
+                last = min(first + batch_size, graph.num_nodes)
+                batch = (tf.constant(n, tf.int64) for n in (first, last, number))
+                nodes, sums, counts = attend(*batch, key)
+                total[nodes] += sums
+                contexts[nodes] += counts
+                bar.advance(last - first)
     total /= contexts[:, None]  # lines 8-10: the mean of Z_v
     return require_finite(total, ids)
+
+
+def _add_pass(
+    total: np.ndarray,
+    whole: WholePass,
+    weigh: Callable[["Walks", tf.Tensor, tf.Tensor], tf.Tensor],
+    every_walk: Iterator["Walks"],
+    key: tf.Tensor,
+    batch_size: int,
+    bar: Bar,
+) -> np.ndarray:
+    """Lines 3-7 for a pass whose nodes are all encoded at once.
+
+    Returns:
+        How many contexts each node is of.
+    """
+    model, size = whole.model, len(total)
+    sides = np.zeros((2, size), np.float32)
+    if not depends_on_partner(model):
+        for walks in every_walk:
+            sides += walks.count_sides(walks.nodes(), size).numpy()
+        first = 0
+        for encoded in whole.chunks(key):
+            part = slice(first, first + len(encoded))
+            total[part] += _by_sides(model, encoded, sides[:, part]).numpy()
+            bar.advance(len(encoded))
+            first = part.stop
+        return sides.sum(axis=0)
+    encoded = whole.candidates(key)
+    dots = _dots(encoded)
+    shares = tf.zeros([size, model.k])
+    for walks in every_walk:
+        sides += walks.count_sides(walks.nodes(), size).numpy()
+        for batch in walks.batches(batch_size):
+            shares += weigh(batch, encoded, dots)
+            bar.advance(len(batch.starts))
+    total += weighted_sum(shares, tf.cast(encoded, tf.float32)).numpy()
+    return sides.sum(axis=0)
 
 
 def depends_on_partner(model: DualEncoder) -> bool:
@@ -152,7 +170,6 @@ def weigh_batch(
     returns the weights of each node's K candidates in its sum, `[nodes, K]`: candidates are
     multiplied by them once per pass.
     """
-
     # Without it the last batch, which has fewer walks, would be traced by itself.
     signature = (
         Walks(

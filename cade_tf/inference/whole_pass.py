@@ -213,11 +213,10 @@ def _joined(parts: Sequence[tf.Tensor]) -> tf.Tensor:
 
 def _part(rows: Children, part: slice) -> Children:
     """Rows, or children, of some nodes."""
-    segments = isinstance(rows, Segments)
-    if part.stop - part.start == (rows.row_splits.shape[0] - 1 if segments else rows.shape[0]):
+    if not isinstance(rows, Segments):
+        return rows if part.stop - part.start == rows.shape[0] else rows[part]
+    if part.stop - part.start == rows.row_splits.shape[0] - 1:
         return rows
-    if not segments:
-        return rows[part]
     row_splits = rows.row_splits[part.start : part.stop + 1]
     entries = slice(row_splits[0], row_splits[-1])
     return Segments(
