@@ -5,6 +5,7 @@ So instead of growing a tree from every root, each level is computed for all nod
 by layer: the same numbers, without encoding a node again for each batch that meets it.
 """
 
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
@@ -49,10 +50,16 @@ class WholePass:
             self._projected = self._project_features()
             if graph.neighbors.num_rows <= graph.num_nodes * max(model.fanouts):
                 self._neighbors = self._all_neighbors()
-        self._all_nodes = self._encode_all
+        # A reference to itself would keep all tensors until Python looks for cycles.
+        this = weakref.proxy(self)
+
+        def encode(key: tf.Tensor, sampling: tf.Tensor) -> tf.Tensor:
+            return this._encode_all(key, sampling)
+
+        self._all_nodes: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] = encode
         if self._projected is not None and model.samplings > 1:
-            # Done K times per pass, on tensors that are small beside all candidates.
-            self._all_nodes = traced_for_each_model(tf.function(self._encode_all, autograph=False))
+            # Done K times per pass, on tensors that are small compared with all candidates.
+            self._all_nodes = traced_for_each_model(tf.function(encode, autograph=False))
 
     @staticmethod
     def memory(model: DualEncoder, num_nodes: int) -> int:
