@@ -1,6 +1,6 @@
 """Algorithm 1: a node's embedding is the mean of its dual representations over all contexts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from cade_tf.inference.finite import require_finite
 from cade_tf.inference.whole_pass import WholePass
 from cade_tf.layers.bi_attention import weighted_sum
 from cade_tf.models.dual_encoder import UNIT_EPSILON, DualEncoder
-from cade_tf.progress import Shown, make_bar
+from cade_tf.progress import Bar, Shown, make_bar
 from cade_tf.retracing import traced_for_each_model
 from cade_tf.sampling import random
 from cade_tf.sampling.graph_tables import GraphTables
@@ -67,38 +67,61 @@ def embed_all_nodes(
     total = np.zeros((graph.num_nodes, model.dim), np.float32)  # line 2: the sum of Z_v
     contexts = np.zeros(graph.num_nodes, np.float32)
     attend = attend_batch(model, graph, walk_length, seed)
-    weigh = weigh_batch(model, graph, walk_length, seed)
+    weigh = weigh_batch(model, walk_length)
     with make_bar(progress, "embedding", walks * graph.num_nodes, "walks") as bar:
         for number in range(walks):  # lines 1 and 3: the pairs of all walks
             key = random.make_key(seed, random.Stream.EMBEDDING_NEIGHBOR, number)
-            if whole is not None and not depends_on_partner(model):
-                sides = count_contexts(graph, number, walk_length, seed)
-                contexts += sides.sum(axis=0)
-                first = 0
-                for encoded in whole.chunks(key):
-                    part = slice(first, first + len(encoded))
-                    total[part] += _by_sides(model, encoded, sides[:, part]).numpy()
-                    bar.advance(len(encoded))
-                    first = part.stop
+            if whole is not None:
+                every_walk = _walks_of_pass(graph, number, walk_length, seed)
+                contexts += _add_pass(total, whole, weigh, every_walk, key, batch_size, bar)
                 continue
-            encoded = None if whole is None else whole.candidates(key)
-            dots = None if encoded is None else _dots(encoded)
-            shares = np.zeros((graph.num_nodes, model.k), np.float32)
             for first in range(0, graph.num_nodes, batch_size):
                 last = min(first + batch_size, graph.num_nodes)
                 batch = (tf.constant(n, tf.int64) for n in (first, last, number))
-                if encoded is None:
-                    nodes, sums, counts = attend(*batch, key)
-                    total[nodes] += sums
-                else:
-                    nodes, weights, counts = weigh(*batch, encoded, dots)
-                    shares[nodes] += weights
+                nodes, sums, counts = attend(*batch, key)
+                total[nodes] += sums
                 contexts[nodes] += counts
                 bar.advance(last - first)
-            if encoded is not None:
-                total += weighted_sum(shares, tf.cast(encoded, tf.float32)).numpy()
     total /= contexts[:, None]  # lines 8-10: the mean of Z_v
     return require_finite(total, ids)
+
+
+def _add_pass(
+    total: np.ndarray,
+    whole: WholePass,
+    weigh: Callable[["Walks", tf.Tensor, tf.Tensor], tf.Tensor],
+    every_walk: Iterator["Walks"],
+    key: tf.Tensor,
+    batch_size: int,
+    bar: Bar,
+) -> np.ndarray:
+    """Lines 3-7 for a pass whose nodes are all encoded at once.
+
+    Returns:
+        How many contexts each node is of.
+    """
+    model, size = whole.model, len(total)
+    sides = np.zeros((2, size), np.float32)
+    if not depends_on_partner(model):
+        for walks in every_walk:
+            sides += walks.count_sides(walks.nodes(), size).numpy()
+        first = 0
+        for encoded in whole.chunks(key):
+            part = slice(first, first + len(encoded))
+            total[part] += _by_sides(model, encoded, sides[:, part]).numpy()
+            bar.advance(len(encoded))
+            first = part.stop
+        return sides.sum(axis=0)
+    encoded = whole.candidates(key)
+    dots = _dots(encoded)
+    shares = tf.zeros([size, model.k])
+    for walks in every_walk:
+        sides += walks.count_sides(walks.nodes(), size).numpy()
+        for batch in walks.batches(batch_size):
+            shares += weigh(batch, encoded, dots)
+            bar.advance(len(batch.starts))
+    total += weighted_sum(shares, tf.cast(encoded, tf.float32)).numpy()
+    return sides.sum(axis=0)
 
 
 def depends_on_partner(model: DualEncoder) -> bool:
@@ -139,26 +162,31 @@ def attend_batch(
 
 
 def weigh_batch(
-    model: DualEncoder, graph: GraphTables, walk_length: int, seed: int
-) -> Callable[..., tuple[tf.Tensor, tf.Tensor, tf.Tensor]]:
+    model: DualEncoder, walk_length: int
+) -> Callable[["Walks", tf.Tensor, tf.Tensor], tf.Tensor]:
     """As `attend_batch`, where the candidates of all nodes are at hand.
 
-    The last arguments are those candidates and their dot products. In the place of sums it returns
-    the weights of each node's K candidates in its sum: they are multiplied once per pass.
+    The arguments are walks, those candidates and their dot products. In the place of sums it
+    returns the weights of each node's K candidates in its sum, `[nodes, K]`: candidates are
+    multiplied by them once per pass.
     """
+    # Without it the last batch, which has fewer walks, would be traced by itself.
+    signature = (
+        Walks(
+            tf.TensorSpec([None], tf.int64),
+            tf.TensorSpec([None, walk_length], tf.int64),
+            tf.TensorSpec([None, walk_length], tf.bool),
+        ),
+        tf.TensorSpec([None, model.k, model.dim], model.compute_dtype),
+        tf.TensorSpec([None, model.k, model.k]),
+    )
 
     @traced_for_each_model
-    @tf.function(reduce_retracing=True, autograph=False)
-    def weigh(
-        first: tf.Tensor, last: tf.Tensor, number: tf.Tensor, encoded: tf.Tensor, dots: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        walks = _walks(graph, tf.range(first, last), number, walk_length, seed)
+    @tf.function(input_signature=signature, autograph=False)
+    def weigh(walks: Walks, encoded: tf.Tensor, dots: tf.Tensor) -> tf.Tensor:
         nodes = walks.nodes()
-        once, position = distinct(nodes)
         weights = _weights(model, walks, encoded, dots, *slices(nodes, walks.sizes()))
-        sides = walks.count_sides(position, tf.size(once))
-        shares = tf.math.unsorted_segment_sum(weights, position, tf.size(once))
-        return once, shares, tf.reduce_sum(sides, axis=0)
+        return tf.math.unsorted_segment_sum(weights, nodes, tf.shape(encoded)[0])
 
     return weigh
 
@@ -184,7 +212,12 @@ class Walks(NamedTuple):
         """How many nodes are starts and how many were visited."""
         return [tf.size(self.starts), tf.size(self.visited)]
 
-    def count_sides(self, position: tf.Tensor, count: tf.Tensor) -> tf.Tensor:
+    def batches(self, size: int) -> Iterator["Walks"]:
+        """The same walks, `size` after `size`."""
+        for first in range(0, len(self.starts), size):
+            yield Walks(*(column[first : first + size] for column in self))
+
+    def count_sides(self, position: tf.Tensor, count: tf.Tensor | int) -> tf.Tensor:
         """How often each of `count` nodes is on either side of a pair, float32 [2, count].
 
         Args:
@@ -210,6 +243,13 @@ def _walks(
     visited = walk(graph, starts, random.fold_in(walk_key, starts), walk_length)
     alone = graph.spans.lookup(starts)[:, 1:] == 0
     return Walks(starts, visited, (visited != starts[:, None]) | alone)
+
+
+def _walks_of_pass(graph: GraphTables, number: int, walk_length: int, seed: int) -> Iterator[Walks]:
+    """A pass's walks from all nodes."""
+    for first in range(0, graph.num_nodes, CHUNK_WALKS):
+        starts = tf.range(first, min(first + CHUNK_WALKS, graph.num_nodes), dtype=tf.int64)
+        yield _walks(graph, starts, tf.constant(number, tf.int64), walk_length, seed)
 
 
 def _weights(
@@ -263,17 +303,6 @@ def _inverse_length(weights: tf.Tensor, dots: tf.Tensor) -> tf.Tensor:
         tf.expand_dims(weights, -1) * tf.expand_dims(weights, -2) * dots, axis=[-2, -1]
     )
     return tf.expand_dims(tf.math.rsqrt(tf.maximum(squares, UNIT_EPSILON)), -1)
-
-
-def count_contexts(graph: GraphTables, number: int, walk_length: int, seed: int) -> np.ndarray:
-    """How often each node is on either side of the pairs of a pass, float32 [2, nodes]."""
-    size = graph.num_nodes
-    total = np.zeros((2, size), np.float32)
-    for first in range(0, size, CHUNK_WALKS):
-        starts = tf.range(first, min(first + CHUNK_WALKS, size), dtype=tf.int64)
-        walks = _walks(graph, starts, tf.constant(number, tf.int64), walk_length, seed)
-        total += walks.count_sides(walks.nodes(), tf.constant(size)).numpy()
-    return total
 
 
 def _by_sides(

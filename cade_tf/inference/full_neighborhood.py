@@ -69,6 +69,10 @@ def embed_full_neighborhood(
         model, graph, features, bias_rows=bias_rows, chunk_nodes=chunk_nodes, progress=progress
     )
     result = np.empty((graph.num_nodes, model.dim), np.float32)
+    if model.parameter_sets == 1:
+        for nodes, vectors in candidates:
+            result[nodes] = model.without_partner(vectors)
+        return require_finite(result, graph.ids)
     if not isinstance(model.attention, TanhBiAttention):
         for nodes, vectors in candidates:
             pair = model.dual(vectors, vectors)
@@ -117,11 +121,12 @@ def _layer(
     if isinstance(layer.aggregate, MeanAggregator):
         # Features may be sparse, and wider than anything that could be kept.
         for nodes in _portions(np.arange(shares.shape[0]), chunk_nodes):
+            part = slice(nodes[0], nodes[-1] + 1)  # rows in a row are read without a copy
             flat = rows if sp.issparse(rows) else rows.reshape(len(rows), -1)
-            means = shares[nodes] @ flat
+            means = shares[part] @ flat
             if not sp.issparse(rows):
                 means = means.reshape(-1, *rows.shape[1:])
-            yield nodes, layer.finish(as_rows(rows[nodes]), as_rows(means))
+            yield nodes, layer.finish(as_rows(rows[part]), as_rows(means))
         return
     # What an aggregator does to each child is done once per node, then kept.
     first = layer.aggregate.transform(as_rows(rows[:1]))
@@ -138,6 +143,7 @@ def _layer(
             tf.constant(columns.astype(np.int32)),
             tf.constant(block.indptr.astype(np.int32)),
             tf.constant(block.data),
+            tf.constant(np.repeat(np.arange(len(nodes)), np.diff(block.indptr))),
         )
         aggregated = layer.aggregate.reduce(tf.constant(kept[distinct]), segments)
         yield nodes, layer.finish(as_rows(rows[nodes]), aggregated)

@@ -5,6 +5,7 @@ So instead of growing a tree from every root, each level is computed for all nod
 by layer: the same numbers, without encoding a node again for each batch that meets it.
 """
 
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
@@ -15,6 +16,7 @@ from cade_tf.layers.aggregators import MeanAggregator
 from cade_tf.layers.parallel_dense import parallel_matmul
 from cade_tf.layers.sparse_ops import Children, Segments
 from cade_tf.models.dual_encoder import DualEncoder
+from cade_tf.retracing import traced_for_each_model
 from cade_tf.sampling.graph_tables import GraphTables
 from cade_tf.sampling.neighborhood import draw_children, draw_keys
 from cade_tf.sampling.neighbors import draw_places
@@ -48,6 +50,16 @@ class WholePass:
             self._projected = self._project_features()
             if graph.neighbors.num_rows <= graph.num_nodes * max(model.fanouts):
                 self._neighbors = self._all_neighbors()
+        # A reference to itself would keep all tensors until Python looks for cycles.
+        this = weakref.proxy(self)
+
+        def encode(key: tf.Tensor, sampling: tf.Tensor) -> tf.Tensor:
+            return this._encode_all(key, sampling)
+
+        self._all_nodes: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] = encode
+        if self._projected is not None and model.samplings > 1:
+            # Done K times per pass, on tensors that are small compared with all candidates.
+            self._all_nodes = traced_for_each_model(tf.function(encode, autograph=False))
 
     @staticmethod
     def memory(model: DualEncoder, num_nodes: int) -> int:
@@ -59,31 +71,37 @@ class WholePass:
 
     def candidates(self, key: tf.Tensor) -> tf.Tensor:
         """Candidates of all nodes for the draws of a key, `[nodes, K or 1, dim]`."""
-        samplings = [
-            tf.concat(list(self._one_sampling(key, k)), axis=0) for k in range(self.model.samplings)
-        ]
-        return self._normalized(samplings)
+        numbers = (tf.constant(k, tf.int64) for k in range(self.model.samplings))
+        return self._normalized([self._all_nodes(key, number) for number in numbers])
 
     def chunks(self, key: tf.Tensor) -> Iterator[tf.Tensor]:
         """The same, some nodes after the others, for uses that need not see all at once."""
-        samplings = [self._one_sampling(key, k) for k in range(self.model.samplings)]
+        numbers = (tf.constant(k, tf.int64) for k in range(self.model.samplings))
+        # A mean needs little memory besides its outputs.
+        size = CHUNK_NODES if self._projected is None else 2 * CHUNK_NODES
+        samplings = [self._one_sampling(key, number, size) for number in numbers]
         yield from map(self._normalized, zip(*samplings, strict=True))
 
     def _normalized(self, samplings: Sequence[tf.Tensor]) -> tf.Tensor:
         vectors = samplings[0] if len(samplings) == 1 else tf.concat(samplings, axis=1)
         return self.model.normalized(vectors)
 
-    def _one_sampling(self, key: tf.Tensor, sampling: int) -> Iterator[tf.Tensor]:
+    def _encode_all(self, key: tf.Tensor, sampling: tf.Tensor) -> tf.Tensor:
+        """Outputs of the last round for all nodes."""
+        size = CHUNK_NODES if self._projected is None else self.graph.num_nodes
+        return _joined(list(self._one_sampling(key, sampling, size)))
+
+    def _one_sampling(self, key: tf.Tensor, sampling: tf.Tensor, size: int) -> Iterator[tf.Tensor]:
         """Outputs of the last round, chunk by chunk."""
         below: list[tf.Tensor] = []
         for level in reversed(range(1, self.model.sagb.depth)):
-            chunks = list(self._level(level, key, sampling, below))
-            below = [tf.concat(parts, axis=0) for parts in zip(*chunks, strict=True)]
-        for rounds in self._level(0, key, sampling, below):
+            chunks = list(self._level(level, key, sampling, below, size))
+            below = [_joined(parts) for parts in zip(*chunks, strict=True)]
+        for rounds in self._level(0, key, sampling, below, size):
             yield rounds[-1]
 
     def _level(
-        self, level: int, key: tf.Tensor, sampling: int, below: list[tf.Tensor]
+        self, level: int, key: tf.Tensor, sampling: tf.Tensor, below: list[tf.Tensor], size: int
     ) -> Iterator[list[tf.Tensor]]:
         """Outputs of all rounds that a level takes part in, chunk by chunk.
 
@@ -92,6 +110,7 @@ class WholePass:
             key: Key of the pass.
             sampling: Which of the K.
             below: Outputs of the level below for all nodes, one less.
+            size: Nodes of a chunk.
         """
         children = self._draw(level, key, sampling)
 
@@ -103,21 +122,20 @@ class WholePass:
                 outputs.append(self._with_bias(hidden, part, number + 1))
             return outputs
 
-        yield from self._by_chunk(rounds, CHUNK_NODES)
+        yield from self._by_chunk(rounds, size)
 
-    def _draw(self, level: int, key: tf.Tensor, sampling: int) -> Children:
+    def _draw(self, level: int, key: tf.Tensor, sampling: tf.Tensor) -> Children:
         """Children of all nodes on a level.
 
         Where nodes have few neighbours they draw the same ones again: then a mean over all
         neighbours, weighted by how often each was drawn, takes less than one over all draws.
         """
         fanout = self.model.fanouts[level]
-        number = tf.constant(sampling, tf.int64)
         every = self._neighbors
         if every is None or every.columns.shape[0] > self.graph.num_nodes * fanout:
             return tf.concat(
                 [
-                    draw_children(self.graph, nodes, number, key, level, fanout)
+                    draw_children(self.graph, nodes, sampling, key, level, fanout)
                     for nodes in self._by_chunk(_nodes, CHUNK_DRAWS)
                 ],
                 axis=0,
@@ -130,34 +148,35 @@ class WholePass:
                 self.graph,
                 nodes,
                 self.graph.spans.lookup(nodes),
-                draw_keys(nodes, number, key, level),
+                draw_keys(nodes, sampling, key, level),
                 fanout,
             )
             entries = tf.expand_dims(every.row_splits[part], 1) + tf.cast(
                 tf.maximum(places, 0), tf.int32
             )
             shares += tf.math.bincount(entries, minlength=size, maxlength=size, dtype=tf.float32)
-        return Segments(every.columns, every.row_splits, shares / fanout)
+        return every._replace(shares=shares / fanout)
 
     def _all_neighbors(self) -> Segments:
         """All neighbours of all nodes; an isolated node is its own, as it draws itself."""
         nodes = _nodes(slice(0, self.graph.num_nodes))
         degrees = self.graph.spans.lookup(nodes)[:, 1].numpy()
         lengths = np.maximum(degrees, 1)
-        columns = np.repeat(nodes.numpy(), lengths)
+        owners = np.repeat(nodes.numpy(), lengths)
+        columns = owners.copy()
         columns[np.repeat(degrees > 0, lengths)] = self.graph.neighbors.lookup(
             tf.range(degrees.sum(), dtype=tf.int64)
         )
         row_splits = np.concatenate([[0], np.cumsum(lengths)])
         return Segments(
-            tf.constant(columns, tf.int32), tf.constant(row_splits, tf.int32), tf.zeros([0])
+            tf.constant(columns, tf.int32),
+            tf.constant(row_splits, tf.int32),
+            tf.zeros([0]),
+            tf.constant(owners),
         )
 
     def _by_chunk(self, function: Callable[[slice], Result], size: int) -> Iterator[Result]:
-        """Calls a function of a part of the nodes for all parts.
-
-        Chunks are few and large: compiling a function for them would take longer than it saves.
-        """
+        """Calls a function of a part of the nodes for all parts."""
         nodes = self.graph.num_nodes
         for first in range(0, nodes, size):
             yield function(slice(first, min(first + size, nodes)))
@@ -166,7 +185,7 @@ class WholePass:
         layer = self.model.sagb.rounds[0]
         if self._projected is not None:
             own, others = self._projected
-            return layer.activate(own[part] + layer.aggregate.reduce(others, children))
+            return layer.activate(_part(own, part) + layer.aggregate.reduce(others, children))
         nodes = _nodes(part)
         every = tf.concat([nodes, tf.reshape(children, [-1])], 0)
         distinct_rows = self.model.tree_shape.distinct_rows
@@ -177,7 +196,7 @@ class WholePass:
     def _with_bias(self, hidden: tf.Tensor, part: slice, rounds_done: int) -> tf.Tensor:
         if self._bias is None or rounds_done == self.model.sagb.depth:
             return hidden
-        return hidden + tf.expand_dims(tf.cast(self._bias[part], hidden.dtype), 1)
+        return hidden + tf.expand_dims(tf.cast(_part(self._bias, part), hidden.dtype), 1)
 
     def _project_features(self) -> tuple[tf.Tensor, tf.Tensor]:
         """Features of all nodes times both parts of W: weights do not change any more."""
@@ -195,10 +214,21 @@ def _nodes(part: slice) -> tf.Tensor:
     return tf.range(part.start, part.stop, dtype=tf.int64)
 
 
-def _part(children: Children, part: slice) -> Children:
-    """The children of some nodes."""
-    if not isinstance(children, Segments):
-        return children[part]
-    row_splits = children.row_splits[part.start : part.stop + 1]
+def _joined(parts: Sequence[tf.Tensor]) -> tf.Tensor:
+    return parts[0] if len(parts) == 1 else tf.concat(parts, axis=0)
+
+
+def _part(rows: Children, part: slice) -> Children:
+    """Rows, or children, of some nodes."""
+    if not isinstance(rows, Segments):
+        return rows if part.stop - part.start == rows.shape[0] else rows[part]
+    if part.stop - part.start == rows.row_splits.shape[0] - 1:
+        return rows
+    row_splits = rows.row_splits[part.start : part.stop + 1]
     entries = slice(row_splits[0], row_splits[-1])
-    return Segments(children.columns[entries], row_splits - row_splits[0], children.shares[entries])
+    return Segments(
+        rows.columns[entries],
+        row_splits - row_splits[0],
+        rows.shares[entries],
+        rows.owners[entries] - part.start,
+    )

@@ -82,7 +82,14 @@ class DotProductBiAttention(BiAttention):
 
     def scores(self, nodes: tf.Tensor, partners: tf.Tensor) -> tf.Tensor:
         """Dot products of all candidates."""
-        return tf.matmul(nodes, partners, transpose_b=True)
+        if nodes.shape.rank < 4 or nodes.shape[-3] != 1:
+            return tf.matmul(nodes, partners, transpose_b=True)
+        # A node with several partners: one product for all of them takes less than one for each.
+        shape = tf.shape(partners)
+        flat = tf.reshape(partners, tf.concat([shape[:-3], [-1, shape[-1]]], 0))
+        products = tf.matmul(tf.squeeze(nodes, -3), flat, transpose_b=True)
+        by_partner = tf.concat([tf.shape(products)[:-1], shape[-3:-1]], 0)
+        return tf.einsum("...ipj->...pij", tf.reshape(products, by_partner))
 
 
 class SupportAttention(BiAttention):

@@ -22,18 +22,13 @@ class Segments(NamedTuple):
         columns: Integers [entries], positions of the children, node after node.
         row_splits: Integers [n + 1]; node i has the entries row_splits[i]..row_splits[i + 1] - 1.
         shares: [entries], weight of each child in a mean; those of a node add up to 1.
+        owners: int64 [entries], node of each entry.
     """
 
     columns: tf.Tensor
     row_splits: tf.Tensor
     shares: tf.Tensor
-
-    @property
-    def owners(self) -> tf.Tensor:
-        """Node of each entry, [entries]."""
-        entries = tf.size(self.columns)
-        ends = tf.cast(self.row_splits[1:-1], tf.int32)
-        return tf.cumsum(tf.math.bincount(ends, minlength=entries, maxlength=entries))
+    owners: tf.Tensor
 
 
 Children: TypeAlias = tf.Tensor | Segments
@@ -97,9 +92,8 @@ def gather_mean(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
 
 def segment_mean(values: tf.Tensor, segments: Segments) -> tf.Tensor:
     """Weighted means of the rows that each node's entries name, `[n, ...]`; has no gradient."""
-    places = tf.stack([segments.owners, tf.cast(segments.columns, tf.int32)], axis=1)
     matrix = _compressed(
-        tf.cast(places, tf.int64),
+        tf.stack([segments.owners, tf.cast(segments.columns, tf.int64)], axis=1),
         tf.cast(segments.shares, tf.float32),
         tf.size(segments.row_splits) - 1,
         tf.shape(values)[0],

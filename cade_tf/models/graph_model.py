@@ -79,7 +79,7 @@ class GraphModel(keras.Model):
         return self.preparation
 
     def tables(
-        self, graph: Graph, make_table: Callable[[np.ndarray], Table] = TensorTable
+        self: "DualEncoder", graph: Graph, make_table: Callable[[np.ndarray], Table] = TensorTable
     ) -> GraphTables:
         """Lays a graph out for this model: scaled features, bias rows of known nodes.
 
@@ -94,7 +94,7 @@ class GraphModel(keras.Model):
         return make_graph_tables(
             graph,
             preparation.features(graph),
-            known=preparation.bias_rows(graph),
+            known=preparation.bias_rows(graph) if self.global_bias else None,
             make_table=make_table,
         )
 
@@ -345,7 +345,7 @@ class GraphModel(keras.Model):
             self,
             graph,
             preparation.features(graph),
-            bias_rows=preparation.bias_rows(graph),
+            bias_rows=preparation.bias_rows(graph) if self.global_bias else None,
             progress=progress,
         )
 

@@ -66,13 +66,7 @@ def test_embedding_has_kernels(model):
     attend = attend_batch(made, tables_, 3, 0)
     assert not audit(attend.get_concrete_function(number, number, number, key)).missing
     if depends_on_partner(made):
-        encoded, dots = (
-            tf.TensorSpec([None, made.k, made.dim]),
-            tf.TensorSpec([None, made.k, made.k]),
-        )
-        weigh = weigh_batch(made, tables_, 3, 0)
-        traced = weigh.get_concrete_function(number, number, number, encoded, dots)
-        assert not audit(traced).missing
+        assert not audit(weigh_batch(made, 3).get_concrete_function()).missing
     encode = tf.function(WholePass(made, tables_).candidates, autograph=False)
     assert not audit(encode.get_concrete_function(key)).missing
 
