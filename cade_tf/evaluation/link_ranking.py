@@ -13,7 +13,8 @@ from cade_tf.graph.graph import Graph
 from cade_tf.graph.link_splits import LinkSplit, hidden_edges
 from cade_tf.inference.pair_scores import dual_affinities
 from cade_tf.models.dual_encoder import DualEncoder
-from cade_tf.training.trainer import Trained, one_config, train_graph
+from cade_tf.training.trained import Trained
+from cade_tf.training.trainer import one_config, train_graph
 
 DOT, DUAL = "dot", "dual"
 SCORES = (DUAL, DOT)

@@ -25,7 +25,8 @@ from cade_tf.inference import outputs
 from cade_tf.training import devices, manifest, projector, run_folder, run_lock
 from cade_tf.training.metrics import equal_embeddings
 from cade_tf.training.summaries import Summaries
-from cade_tf.training.trainer import Trained, train_graph
+from cade_tf.training.trained import Trained
+from cade_tf.training.trainer import train_graph
 
 RESULT_FILE = "result.json"
 SPLIT_FILE = "split.npz"

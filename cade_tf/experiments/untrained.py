@@ -16,7 +16,7 @@ from cade_tf.graph.graph import Graph
 from cade_tf.graph.link_splits import LinkSplit, hidden_edges
 from cade_tf.graph.splits import NodeSplit
 from cade_tf.inference.pair_scores import dual_affinities
-from cade_tf.training.trainer import Trained
+from cade_tf.training.trained import Trained
 
 MOST_NODES = 10_000
 """Nodes of each side, those a probe learns and those it is scored on; more are sampled."""
