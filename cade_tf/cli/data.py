@@ -83,7 +83,7 @@ def _describe(options: DataCommandOptions) -> int:
     for warning in description.warnings(graph):
         print(f"note: {warning}")
     if options.plot:
-        from cade_tf.evaluation.graph_picture import draw_graph
+        from cade_tf.evaluation.pictures import draw_graph
 
         draw_graph(graph, options.plot)
         print(f"\npicture: {options.plot}")

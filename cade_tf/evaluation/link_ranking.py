@@ -101,13 +101,13 @@ def predict_links(
             progress=progress,
         )
 
-    dot = links.score(embeddings, split, "hadamard", "dot")
-    auc, ap = links.score_function(dual, split)
+    functions = {DOT: links.dot_products(embeddings), DUAL: dual}
+    areas = {name: links.score_function(score, split) for name, score in functions.items()}
     return LinkPrediction(
         trained=trained,
         split=split,
         embeddings=embeddings,
-        scores={DOT: {"auc": dot.auc, "ap": dot.ap}, DUAL: {"auc": auc, "ap": ap}},
+        scores={name: {"auc": auc, "ap": ap} for name, (auc, ap) in areas.items()},
     )
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from cade_tf.baselines import components, degree, graph2gauss, raw_features, smoothed_pca
+from cade_tf.baselines import graph2gauss, smoothed_pca
 from cade_tf.config import (
     Config,
     DataOptions,
@@ -89,6 +90,34 @@ class Method:
         return self.model == self.name
 
 
+def degree(graph: Graph) -> np.ndarray:
+    """log(1 + degree) as the whole embedding: how much of a score is popularity?
+
+    Example:
+
+    >>> degree(Graph.from_edges([[0, 1], [1, 2]])).shape
+    (3, 1)
+    """
+    return np.log1p(graph.degrees.astype(np.float32))[:, None]
+
+
+def components(graph: Graph) -> sp.csr_array:
+    """Which connected component a node is in, and nothing else: a column for each of them.
+
+    The dot product of two nodes is 1 within a component and 0 between two. PPI is 24 graphs that
+    are not joined, so that this alone tells most of its non-edges from its edges.
+
+    Example:
+
+    >>> components(Graph.from_edges([[0, 1], [2, 3]])).toarray().argmax(axis=1).tolist()
+    [0, 0, 1, 1]
+    """
+    found = graph.components()
+    values = np.ones(graph.num_nodes, np.float32)
+    shape = (graph.num_nodes, int(found.max(initial=0)) + 1)
+    return sp.csr_array((values, (np.arange(graph.num_nodes), found)), shape=shape)
+
+
 def _plain(embed: Callable[[Graph], Features]) -> Embed:
     """A method that neither learns nor has options."""
     return lambda graph, seen, config, run_dir: Embedded(embed(graph))
@@ -159,9 +188,9 @@ _PCA = (*_FEATURES, "dim", "seed")
 _G2G = {"feature_scaling": "none", "steps": 200, "learning_rate": 1e-3, "dim": 256}
 _UNTRAINED_ENGINE = _engine(model="graphsage", steps=0, epochs=0)
 _METHODS = (
-    Method("raw_features", "RawFeats", (), _plain(raw_features.embed)),
-    Method("degree", "Degree alone", (), _plain(degree.embed)),
-    Method("components", "Connected component alone", (), _plain(components.embed)),
+    Method("raw_features", "RawFeats", (), _plain(node_features)),
+    Method("degree", "Degree alone", (), _plain(degree)),
+    Method("components", "Connected component alone", (), _plain(components)),
     Method("smoothed_pca", "Smoothed PCA", _PCA, _smoothed_pca, options={"dim": 256}),
     Method(
         "graph2gauss",

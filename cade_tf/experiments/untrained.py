@@ -53,13 +53,7 @@ def compare(
     learnt, tested = (
         _sample(labelled(graph.labels, nodes), generator) for nodes in (scored.seen, scored.test)
     )
-    chosen = np.sort(np.concatenate([learnt, tested]))
-    return compare_nodes(
-        {name: vectors[chosen] for name, vectors in methods.items()},
-        graph.labels[chosen],
-        np.searchsorted(chosen, learnt),
-        np.searchsorted(chosen, tested),
-    )
+    return compare_nodes(methods, graph.labels, learnt, tested)
 
 
 def held_out_edges(graph: Graph, config: Config) -> LinkSplit | None:
