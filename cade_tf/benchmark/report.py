@@ -12,7 +12,7 @@ from cade_tf.benchmark.measure import Measurement
 from cade_tf.benchmark.suite import Results
 from cade_tf.experiments.cells import commit
 from cade_tf.experiments.single_run import versions
-from cade_tf.files import atomic_write
+from cade_tf.files import write_text
 
 RESULTS_FILE = "results.jsonl"
 REPORT_FILE = "report.md"
@@ -117,9 +117,8 @@ def write(header: dict[str, Any], results: Results, folder: Path) -> Path:
     records = [header, *(one.record() for one in results.measurements)]
     records += [{"failed": title, "reason": why} for title, why in results.failures.items()]
     lines = "".join(json.dumps(record) + "\n" for record in records)
-    for name, text in ((RESULTS_FILE, lines), (REPORT_FILE, render(header, results))):
-        with atomic_write(folder / name) as file:
-            file.write(text.encode())
+    write_text(folder / RESULTS_FILE, lines)
+    write_text(folder / REPORT_FILE, render(header, results))
     return folder / REPORT_FILE
 
 

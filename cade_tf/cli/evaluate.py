@@ -10,6 +10,7 @@ from cade_tf.cli import checks, logs
 from cade_tf.cli.trained_run import open_run, run_folder
 from cade_tf.config import DataOptions, SplitOptions
 from cade_tf.errors import InputError
+from cade_tf.files import write_json
 from cade_tf.options import option
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def run(options: EvaluateOptions, words: list[str]) -> int:
     print(f"\n{comparison.table(rows)}\n{comparison.how(scored_on)}")
     scores["comparison"] = {row.method: dataclasses.asdict(row) for row in rows}
     if options.output:
-        single_run.write_json(Path(options.output), scores)
+        write_json(options.output, scores)
     if options.plot:
         from cade_tf.evaluation import pictures
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from cade_tf.cli import checks, logs
 from cade_tf.cli.train import default_run_dir
 from cade_tf.config import Config
-from cade_tf.files import atomic_write
+from cade_tf.files import write_text
 from cade_tf.options import option
 
 USAGE = "cade launch [--workers=N] [--ps=N] [flags of cade train]"
@@ -63,8 +63,7 @@ def _write_flags(options: LaunchOptions, run_dir: Path) -> Path:
         fresh=False, run_dir=str(run_dir), graph=_shards(options, run_dir), dataset=None
     )
     flags = run_dir / FLAGS_FILE
-    with atomic_write(flags) as file:
-        file.write(config.to_flagfile().encode())
+    write_text(flags, config.to_flagfile())
     return flags
 
 

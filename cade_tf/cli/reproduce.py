@@ -37,9 +37,9 @@ def run(options: ReproduceOptions, words: list[str]) -> int:
 
         path = summary.write(folder)
     elif name == DATA:
-        from cade_tf.experiments import data_table
+        from cade_tf.experiments import report
 
-        path = data_table.write(folder / name, options.data_dir)
+        path = report.write_data(folder / name, options.data_dir)
     elif name == DEFAULT:
         from cade_tf.experiments import default_study
 

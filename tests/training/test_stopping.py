@@ -7,7 +7,7 @@ import pytest
 
 from cade_tf.config import Config
 from cade_tf.errors import InputError
-from cade_tf.experiments.validation import make_validate
+from cade_tf.experiments.single_run import make_validate
 from cade_tf.graph.splits import NodeSplit, split_nodes
 from cade_tf.training.early_stopping import EarlyStopping
 from cade_tf.training.signals import RunStopped, StopRequest
