@@ -142,7 +142,7 @@ def render(
     parts += _section("Marks", marks.legend())
     parts += _section("CADE against GraphSAGE, paired by split", _paired_tests(results))
     trained = [e for e in results["entries"] if "scores" in e and e["preset"]]
-    times = _grid(trained, lambda entry: _spread(entry["training_seconds"], 1.0, 0))
+    times = _grid(trained, lambda entry: spread_text(entry["training_seconds"], 1.0, 0))
     parts += _section("Seconds of training", times)
     parts += _section("Options", _options(results))
     return parts + _section("Plots", "\n\n".join(f"![{name}]({name})" for name in pictures))
@@ -244,12 +244,13 @@ def score_table(
         if score is None:
             return f"not run{paper}{marks.of(entry)}"
         is_best = score["mean"] == best[entry["column"]] and metric not in UNRANKED
-        return _spread(score, 100.0, 1, bold=is_best) + paper + marks.of(entry)
+        return spread_text(score, 100.0, 1, bold=is_best) + paper + marks.of(entry)
 
     return _grid(entries, shown)
 
 
-def _spread(score: dict[str, Any], factor: float, digits: int, bold: bool = False) -> str:
+def spread_text(score: dict[str, Any], factor: float, digits: int, bold: bool = False) -> str:
+    """Mean and standard deviation of a `runner.summary`; the mean alone of one value."""
     text = f"{factor * score['mean']:.{digits}f}"
     if bold:
         text = f"**{text}**"
