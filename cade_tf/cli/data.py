@@ -9,7 +9,7 @@ from cade_tf.cli import checks
 from cade_tf.config import DataOptions, SplitOptions
 from cade_tf.environment import quiet_import_tensorflow
 from cade_tf.errors import InputError
-from cade_tf.graph import datasets, description, loading, readers, storage
+from cade_tf.graph import datasets, description, readers, storage
 from cade_tf.graph.download import download
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.splits import node_split
@@ -75,7 +75,7 @@ def _presence(name: str, options: DataCommandOptions) -> str:
 
 def _describe(options: DataCommandOptions) -> int:
     checks.picture(options.plot)
-    graph = loading.load(options)
+    graph = datasets.load(options)
     rows = description.describe(graph, node_split(graph, options))
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
@@ -93,7 +93,7 @@ def _describe(options: DataCommandOptions) -> int:
 def _check(options: DataCommandOptions) -> int:
     graph: Graph | None = None
     with problems.collected() as found:
-        graph = loading.load(options, verify=True)
+        graph = datasets.load(options, verify=True)
         with problems.part():
             node_split(graph, options)
     for error in found:
@@ -115,7 +115,7 @@ def _convert(options: DataCommandOptions) -> int:
         if output is None:
             raise InputError("output", "a folder to write", "none", "Give --output=FOLDER.")
         checks.writable_folder("output", output)
-        graph = loading.load(options)
+        graph = datasets.load(options)
         quiet_import_tensorflow()
         from cade_tf.scale import sharding
 
@@ -128,7 +128,7 @@ def _convert(options: DataCommandOptions) -> int:
             raise InputError("output", "a file to write", "none", "Give --output=PATH.npz.")
         output = str(folder / f"{options.dataset}.npz")
     checks.writable_file("output", output)
-    graph = loading.load(options)
+    graph = datasets.load(options)
     storage.save(graph, output)
     print(f"{graph!r}: {output} ({Path(output).stat().st_size:,} bytes)")
     return 0

@@ -86,12 +86,12 @@ def _merge(options: EmbedOptions, run_dir: Path) -> int:
 def _embed(options: EmbedOptions, run_dir: Path) -> int:
     config, data = open_run(run_dir, options)
     logs.configure("info")
-    from cade_tf.graph import loading
+    from cade_tf.graph import datasets
     from cade_tf.inference.agreement import agreement
     from cade_tf.training.run_folder import load_run_model
 
     model = load_run_model(run_dir)
-    graph = loading.load(data)
+    graph = datasets.load(data)
     known = int((model.prepared().bias_rows(graph) >= 0).sum())
     print(f"{graph.name}: {graph.num_nodes:,} nodes, {known:,} of them known from training")
     if options.full_neighborhood:

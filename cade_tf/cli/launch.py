@@ -69,7 +69,7 @@ def _write_flags(options: LaunchOptions, run_dir: Path) -> Path:
 
 def _shards(options: LaunchOptions, run_dir: Path) -> str:
     """The graph as shards: the given ones, else made in the run directory."""
-    from cade_tf.graph import loading, shards
+    from cade_tf.graph import datasets, shards
     from cade_tf.graph.splits import node_split
     from cade_tf.scale.sharding import write_shards
 
@@ -77,6 +77,6 @@ def _shards(options: LaunchOptions, run_dir: Path) -> str:
         return options.graph
     folder = run_dir / SHARDS_FOLDER
     if not (folder / shards.INFO_FILE).is_file():
-        graph = loading.load(options)
+        graph = datasets.load(options)
         write_shards(graph, node_split(graph, options).seen, folder, options.ps)
     return str(folder)

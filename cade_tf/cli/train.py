@@ -38,5 +38,5 @@ def default_run_dir(config: Config, task: str = "") -> str:
     if config.dataset or config.graph:
         data = config.dataset or "-".join(Path(path).stem for path in config.graph_paths())
     else:
-        from cade_tf.graph.loading import DEFAULT_DATASET as data
+        from cade_tf.graph.datasets import DEFAULT_DATASET as data
     return f"runs/{data}-{config.model}" + (f"-{task}" if task else "")

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from cade_tf.display import require_matplotlib, save_figure, shown_in_notebooks
 from cade_tf.errors import InputError
 from cade_tf.evaluation.design import Matrix, as_dense
-from cade_tf.figures import require_matplotlib, save_figure, shown_in_notebooks
+from cade_tf.graph.description import class_sizes
 from cade_tf.graph.graph import Graph
 
 TSNE, UMAP = "tsne", "umap"
@@ -160,11 +161,7 @@ def draw_graph(graph: Graph, path: str | Path) -> None:
     if graph.labels is None:
         axes[1].set_axis_off()
     else:
-        sizes = (
-            graph.labels.sum(axis=0)
-            if graph.is_multilabel
-            else np.bincount(graph.labels[graph.labels >= 0], minlength=graph.num_classes)
-        )
+        sizes = class_sizes(graph)
         axes[1].bar(np.arange(len(sizes)), sizes, color="#73a946")
         axes[1].set(title="classes", xlabel="class", ylabel="nodes")
     figure.suptitle(f"{graph.name}: {graph.num_nodes:,} nodes, {graph.num_edges:,} edges")

@@ -18,7 +18,7 @@ from cade_tf.evaluation import classification, probes
 from cade_tf.evaluation.comparison import LinkQuality, NodeScores, table
 from cade_tf.experiments import untrained
 from cade_tf.files import write_json
-from cade_tf.graph import loading, splits
+from cade_tf.graph import datasets, splits
 from cade_tf.graph.graph import Graph
 from cade_tf.inference import outputs
 from cade_tf.models.dual_encoder import DualEncoder
@@ -84,7 +84,7 @@ def _run(
     progress: bool,
     compared: bool,
 ) -> dict:
-    graph = loading.load(config, progress=progress)
+    graph = datasets.load(config, progress=progress)
     split = splits.node_split(graph, config)
     scored = scored_split(graph.labels, split)
     held_out = untrained.held_out_edges(graph, config)

@@ -11,12 +11,12 @@ import optuna
 from optuna.trial import TrialState
 
 from cade_tf.config import Config
+from cade_tf.display import require_matplotlib, save_figure
 from cade_tf.errors import InputError
 from cade_tf.experiments.search_space import SearchSpace
 from cade_tf.experiments.single_run import make_validate
-from cade_tf.figures import require_matplotlib, save_figure
 from cade_tf.files import write_text
-from cade_tf.graph import loading, splits
+from cade_tf.graph import datasets, splits
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.training.trainer import train_graph
 
@@ -83,7 +83,7 @@ def tune(
         raise InputError(
             "validate_every", "above 0", "0", "Add --validate_every=N to the search file."
         )
-    graph = loading.load(config, progress=progress)
+    graph = datasets.load(config, progress=progress)
     split = splits.node_split(graph, config)
     folder.mkdir(parents=True, exist_ok=True)
     optuna.logging.set_verbosity(optuna.logging.WARNING)

@@ -87,15 +87,22 @@ def _features(graph: Graph) -> list[Row]:
     ]
 
 
+def class_sizes(graph: Graph) -> np.ndarray:
+    """Number of nodes of each class, of a graph with labels."""
+    labels = np.asarray(graph.labels)
+    if graph.is_multilabel:
+        return labels.sum(axis=0)
+    return np.bincount(labels[labels >= 0], minlength=graph.num_classes)
+
+
 def _labels(graph: Graph) -> list[Row]:
     if graph.labels is None:
         return [("classes", "none")]
+    counts = class_sizes(graph)
     if graph.is_multilabel:
         mean = graph.labels.sum() / max(graph.num_nodes, 1)
-        counts = graph.labels.sum(axis=0)
         rows = [("classes", f"{graph.num_classes:,}, {mean:.2f} per node (multi-label)")]
     else:
-        counts = np.bincount(graph.labels[graph.labels >= 0], minlength=graph.num_classes)
         rows = [("classes", f"{graph.num_classes:,}")]
         missing = int((graph.labels < 0).sum())
         if missing:
@@ -182,8 +189,7 @@ def _label_notes(graph: Graph) -> list[str]:
     if graph.is_multilabel:
         return []
     found = []
-    counts = np.bincount(graph.labels[graph.labels >= 0], minlength=graph.num_classes)
-    rare = int((counts < 2).sum())
+    rare = int((class_sizes(graph) < 2).sum())
     if rare:
         found.append(f"{rare:,} classes have fewer than 2 nodes.")
     missing = int((graph.labels < 0).sum())

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from cade_tf import problems
+from cade_tf.display import html_table, short
 from cade_tf.errors import InputError
 from cade_tf.graph.edges import NOTHING_DROPPED, EdgeReport, simple_csr
 from cade_tf.graph.naming import by_position
@@ -28,7 +29,6 @@ from cade_tf.graph.validation import (
     integers,
     per_node,
 )
-from cade_tf.notebooks import html_table, short
 
 __all__ = ["EdgeReport", "Features", "Graph"]
 

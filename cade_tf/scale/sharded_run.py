@@ -18,10 +18,9 @@ from cade_tf.inference import outputs
 from cade_tf.inference.algorithm1 import embed_all_nodes
 from cade_tf.progress import Shown
 from cade_tf.scale import cluster, cluster_embedding, sharded_training, signs_of_life, traffic
-from cade_tf.scale.bias_stores import ShardedBias
+from cade_tf.scale.bias_stores import LARGEST_BYTES, ShardedBias, own_copy, with_own_bias
 from cade_tf.scale.cluster_loop import ClusterLoop
 from cade_tf.scale.distant_tables import DEFAULT_RESIDENT_BYTES
-from cade_tf.scale.own_bias import LARGEST_BYTES, own_copy, with_own_bias
 from cade_tf.scale.shard_tables import MappedTables, ShardedTables, make_shard_tables
 from cade_tf.scale.signs_of_life import AnswerWatch
 from cade_tf.training import run_folder, run_lock

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from cade_tf.config import Config
+from cade_tf.display import html_table, require_matplotlib, shown_in_notebooks
 from cade_tf.errors import InputError
-from cade_tf.figures import require_matplotlib, shown_in_notebooks
 from cade_tf.graph.graph import Graph
 from cade_tf.models.dual_encoder import DualEncoder
-from cade_tf.notebooks import html_table
 from cade_tf.progress import Shown
 
 PANELS = {

@@ -1,11 +1,43 @@
-"""matplotlib figures: an optional package, whole files, pictures in notebooks."""
+"""How things are shown: tables in notebooks, and matplotlib figures, whose package is optional."""
 
+import html
 import io
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from cade_tf.errors import InputError
+
+LONGEST = 60
+"""Longer values are cut, so that a repr stays a line."""
+
+
+def html_table(title: str, rows: Mapping[str, object]) -> str:
+    """A small table of names and values, HTML.
+
+    Example:
+
+    >>> html_table("Graph", {"nodes": 3})
+    '<table><caption>Graph</caption><tr><th>nodes</th><td>3</td></tr></table>'
+    """
+    lines = "".join(
+        f"<tr><th>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>"
+        for name, value in rows.items()
+    )
+    return f"<table><caption>{html.escape(title)}</caption>{lines}</table>"
+
+
+def short(value: object, longest: int = LONGEST) -> str:
+    """The repr of a value, cut where it is long.
+
+    Example:
+
+    >>> short("abcdefgh", 7)
+    "'abc..."
+    """
+    text = repr(value)
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 def require_matplotlib() -> Any:
