@@ -101,10 +101,8 @@ def _train_held(options: LinksOptions, config: Config, run_dir: Path, started: f
         "seed": config.seed,
         "steps": found.trained.steps,
         "training_seconds": round(found.trained.seconds, 3),
-        "total_seconds": round(time.monotonic() - started, 3),
-        "versions": single_run.versions(),
     }
-    single_run.write_result(run_dir, result, SPLIT_FILE)
+    single_run.write_result(run_dir, result, started, SPLIT_FILE)
     print(f"{graph.name}: {result['hidden_edges']:,} of {graph.num_edges:,} edges were hidden")
     print("score      AUC      AP")
     for name, score in found.scores.items():

@@ -1,6 +1,7 @@
 """Link prediction on any graph: hide edges, train, score; rank the links that a node lacks."""
 
 import dataclasses
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,17 +92,16 @@ def predict_links(
     trained = train_graph(visible.subgraph(seen), config, run_dir=run_dir, progress=progress)
     embeddings = trained.embed(visible, progress=progress)
 
-    def dual(pairs: np.ndarray) -> np.ndarray:
-        return dual_affinities(
-            trained.model,
-            visible,
-            pairs,
-            draws=trained.config.embed_walks,
-            seed=trained.config.seed,
-            progress=progress,
-        )
-
-    functions = {DOT: links.dot_products(embeddings), DUAL: dual}
+    config = trained.config
+    dual = partial(
+        dual_affinities,
+        trained.model,
+        visible,
+        draws=config.embed_walks,
+        seed=config.seed,
+        progress=progress,
+    )
+    functions: dict[str, links.PairScore] = {DOT: links.dot_products(embeddings), DUAL: dual}
     areas = {name: links.score_function(score, split) for name, score in functions.items()}
     return LinkPrediction(
         trained=trained,

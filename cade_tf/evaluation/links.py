@@ -117,7 +117,7 @@ def score(
 
 
 def score_protocols(
-    embeddings: Matrix, split: LinkSplit, *, validating: bool = False, seed: int = 0
+    embeddings: Matrix, split: LinkSplit, *, validating: bool = False
 ) -> dict[str, LinkScores]:
     """Scores both protocols, and every candidate of the strong one.
 
@@ -126,7 +126,7 @@ def score_protocols(
     """
 
     def one(operator: str, predictor: str) -> LinkScores:
-        return score(embeddings, split, operator, predictor, validating=validating, seed=seed)
+        return score(embeddings, split, operator, predictor, validating=validating)
 
     scores = {"paper": one(*PAPER)}
     candidates = {}

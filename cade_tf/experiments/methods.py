@@ -3,6 +3,7 @@
 import dataclasses
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -164,19 +165,11 @@ def _engine(**changes: Any) -> Embed:
             "steps": trained.steps,
         }
 
-        def score_pairs(pairs: np.ndarray) -> np.ndarray:
-            return dual_affinities(
-                trained.model,
-                graph,
-                pairs,
-                draws=config.embed_walks,
-                seed=config.seed,
-                progress=False,
-            )
-
-        def flatness(pairs: np.ndarray) -> float | None:
-            return attention_flatness(trained.model, graph, pairs, seed=config.seed)
-
+        draws, seed = config.embed_walks, config.seed
+        score_pairs = partial(
+            dual_affinities, trained.model, graph, draws=draws, seed=seed, progress=False
+        )
+        flatness = partial(attention_flatness, trained.model, graph, seed=seed)
         embeddings = trained.embed(graph, progress=False)
         return Embedded(embeddings, trained.seconds, details, score_pairs, flatness)
 

@@ -129,19 +129,34 @@ def _run(
             trained.steps * config.batch_size / max(trained.seconds, 1e-9), 1
         ),
         "embedding_seconds": round(embedding_seconds, 3),
+    }
+    return write_result(run_dir, result, started)
+
+
+def write_result(
+    run_dir: Path, result: dict[str, Any], started: float, split_file: str = SPLIT_FILE
+) -> dict[str, Any]:
+    """Writes result.json and then, as the last file of a finished run, its manifest.
+
+    Args:
+        run_dir: Folder of the run.
+        result: What there is to say; time, memory and versions are added.
+        started: When the run began, by `time.monotonic`.
+        split_file: Name of the file with the split.
+
+    Returns:
+        What result.json holds.
+    """
+    result = result | {
         "total_seconds": round(time.monotonic() - started, 3),
-        "peak_memory_mib": peak_memory_mib(),
+        # The largest resident set that this process has had.
+        "peak_memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "versions": versions(),
     }
-    write_result(run_dir, result)
-    return result
-
-
-def write_result(run_dir: Path, result: dict[str, Any], split_file: str = SPLIT_FILE) -> None:
-    """Writes result.json and then, as the last file of a finished run, its manifest."""
     write_json(run_dir / RESULT_FILE, result)
     files = (outputs.EMBEDDINGS_FILE, outputs.NODE_IDS_FILE, split_file, RESULT_FILE)
     manifest.record(run_dir, (CONFIG_FILE, run_folder.ENCODER_FILE, *files))
+    return result
 
 
 def start_fresh(config: Config, run_dir: Path) -> Config:
@@ -307,11 +322,6 @@ def describe(graph: Graph, split: splits.NodeSplit) -> dict[str, Any]:
         "seen": len(split.seen),
         "unseen": len(split.test),
     }
-
-
-def peak_memory_mib() -> int:
-    """The largest resident set that this process has had."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def versions() -> dict[str, str]:

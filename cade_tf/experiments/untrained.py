@@ -1,7 +1,7 @@
 """A trained model against what needs no training: raw features and smoothed PCA."""
 
 import logging
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -94,11 +94,8 @@ def compare_by_edges(
         **_without_training(visible, seen, config.dim, config.seed),
         config.model: trained.embed(visible, progress=False),
     }
-    options: dict[str, Any] = {"draws": config.embed_walks, "seed": config.seed}
-
-    def dual(pairs: np.ndarray) -> np.ndarray:
-        return dual_affinities(trained.model, visible, pairs, **options, progress=False)
-
+    draws, seed = config.embed_walks, config.seed
+    dual = partial(dual_affinities, trained.model, visible, draws=draws, seed=seed, progress=False)
     return compare_links(methods, split, functions={f"{config.model}, dual score": dual})
 
 

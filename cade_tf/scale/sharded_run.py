@@ -113,7 +113,7 @@ def _lead(config: Config, run_dir: Path, resolver: Any, progress: Shown) -> dict
     if 4 * graph.num_nodes * config.dim <= LARGEST_BYTES:
         embeddings, _ = cluster_embedding.merge(run_dir / cluster_embedding.SHARDS_FOLDER)
         result.update(_scored(run_dir, graph, embeddings))
-    return _written(run_dir, result, started)
+    return single_run.write_result(run_dir, result, started)
 
 
 def run_mapped(config: Config, run_dir: Path, *, progress: Shown = True) -> dict[str, Any]:
@@ -163,7 +163,7 @@ def _run_mapped(
         **_outcome(config, end.metrics, end.steps, end.seconds),
         **_scored(run_dir, graph, embeddings),
     }
-    return _written(run_dir, result, started)
+    return single_run.write_result(run_dir, result, started)
 
 
 def fill_servers(
@@ -220,11 +220,3 @@ def _scored(run_dir: Path, graph: ShardedGraph, embeddings: np.ndarray) -> dict[
         "scores": single_run.score_labels(embeddings, labels, scored),
         "scored_on": single_run.scored_on(split),
     }
-
-
-def _written(run_dir: Path, result: dict[str, Any], started: float) -> dict[str, Any]:
-    result["total_seconds"] = round(time.monotonic() - started, 3)
-    result["peak_memory_mib"] = single_run.peak_memory_mib()
-    result["versions"] = single_run.versions()
-    single_run.write_result(run_dir, result)
-    return result
