@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cade_tf.errors import InputError
+from cade_tf.errors import missing_package
 
 LONGEST = 60
 """Longer values are cut, so that a repr stays a line."""
@@ -49,12 +49,7 @@ def require_matplotlib() -> Any:
     try:
         import matplotlib.figure
     except ImportError as error:
-        raise InputError(
-            "plot",
-            "the package matplotlib",
-            "an installation without it",
-            'Install it with pip install "cade_tf[plot]".',
-        ) from error
+        raise missing_package("plot", "matplotlib") from error
     return matplotlib.figure
 
 

@@ -10,10 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cade_tf.config import DataOptions
-from cade_tf.errors import InputError
-
-EXTRAS = {"faiss": "faiss", "matplotlib": "plot", "optuna": "tune", "pyarrow": "parquet"}
-"""Packages that are not always there, and the extra of cade_tf that brings each."""
+from cade_tf.errors import InputError, missing_package
 
 
 def no_words(words: Sequence[str], command: str) -> None:
@@ -124,19 +121,14 @@ def extra(package: str, wanted_by: str) -> None:
     """A package that cade_tf works without, but not this flag or command.
 
     Args:
-        package: One of `EXTRAS`.
+        package: One of `cade_tf.errors.EXTRAS`.
         wanted_by: The flag or command.
 
     Raises:
         InputError: It is not installed.
     """
     if importlib.util.find_spec(package) is None:
-        raise InputError(
-            wanted_by,
-            f"the package {package}",
-            "an installation without it",
-            f'Install it with pip install "cade_tf[{EXTRAS[package]}]".',
-        )
+        raise missing_package(wanted_by, package)
 
 
 def picture(path: str | None) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from cade_tf.cli import checks, logs
 from cade_tf.cli.trained_run import open_run, run_folder
 from cade_tf.config import DataOptions, SplitOptions
+from cade_tf.display import save_figure
 from cade_tf.errors import InputError
 from cade_tf.files import write_json
 from cade_tf.options import option
@@ -93,13 +94,10 @@ def run(options: EvaluateOptions, words: list[str]) -> int:
     if options.plot:
         from cade_tf.evaluation import pictures
 
-        pictures.tsne_picture(
-            embeddings[split.test],
-            None if graph.is_multilabel else graph.labels[split.test],
-            options.plot,
-            title=f"{graph.name}, {scored_on}",
-            class_names=graph.class_names,
+        figure = pictures.plot_embeddings(
+            graph.subgraph(split.test), embeddings[split.test], title=f"{graph.name}, {scored_on}"
         )
+        save_figure(figure, options.plot)
         print(f"Picture: {options.plot}")
     return 0
 

@@ -274,12 +274,12 @@ class Graph:
 
     @property
     def num_classes(self) -> int:
-        """Number of classes, 0 for a graph without labels."""
+        """Number of classes, 0 for a graph without labels; also those that no node here has."""
         if self.labels is None:
             return 0
         if self.is_multilabel:
             return self.labels.shape[1]
-        return int(self.labels.max(initial=-1)) + 1
+        return max(int(self.labels.max(initial=-1)) + 1, len(self.class_names or ()))
 
     @property
     def is_multilabel(self) -> bool:
