@@ -229,16 +229,7 @@ def _train(
     collapse = collapse_warning(end.metrics) if end.metrics else None
     if collapse:
         _log.warning("The run has collapsed: %s.", collapse)
-    return Trained(
-        model=model,
-        config=config,
-        metrics=end.metrics,
-        steps=end.steps,
-        seconds=end.seconds,
-        warning=collapse,
-        best_step=end.best_step,
-        history=end.history,
-    )
+    return Trained(model=model, config=config, warning=collapse, **vars(end))
 
 
 def _warn_of_scaling(model: DualEncoder, graph: Graph) -> None:
