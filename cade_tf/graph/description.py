@@ -48,7 +48,8 @@ def _structure(graph: Graph) -> list[Row]:
     ]
     if nodes:
         quartiles = np.percentile(degrees, (0, 25, 50, 75, 100), method="lower")
-        rows.append(("degree", f"mean {degrees.mean():.3f}, quartiles " + _joined(quartiles)))
+        shown = " / ".join(f"{value:,}" for value in quartiles)
+        rows.append(("degree", f"mean {degrees.mean():.3f}, quartiles {shown}"))
         rows.append(("degree counts", _degree_counts(degrees)))
         sizes = np.bincount(graph.components())
         largest = int(sizes.max())
@@ -216,7 +217,3 @@ def _feature_notes(features: Features) -> list[str]:
 def _share(part: float, whole: float) -> str:
     share = 100 * part / whole if whole else 0.0
     return f"{share:.1f} %" if share >= 1 else f"{share:.2g} %"
-
-
-def _joined(values: np.ndarray) -> str:
-    return " / ".join(f"{value:,}" for value in values)

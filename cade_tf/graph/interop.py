@@ -327,7 +327,9 @@ def from_edge_index(edge_index: Any, **fields: Any) -> Graph:
             "none" if array is None else f"shape {array.shape}",
             "Use Graph.from_edges for [edges, 2].",
         )
-    plain: dict[str, Any] = {n: _numpy(v) if _is_tensor(v) else v for n, v in fields.items()}
+    plain: dict[str, Any] = {
+        name: _numpy(value) if hasattr(value, "numpy") else value for name, value in fields.items()
+    }
     return Graph.from_edges(array.T, **plain)
 
 
@@ -416,10 +418,6 @@ def _split(mask_of: Any) -> np.ndarray | None:
     if validation is None or test is None or not validation.ndim == test.ndim == 1:
         return None
     return np.where(test, 2, np.where(validation, 1, 0))
-
-
-def _is_tensor(value: Any) -> bool:
-    return hasattr(value, "numpy") and not isinstance(value, np.ndarray)
 
 
 def _numpy(value: Any) -> np.ndarray | None:

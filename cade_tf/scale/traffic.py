@@ -1,6 +1,7 @@
 """How much a step asks of the tables: look-ups, rows and bytes that would travel."""
 
 import dataclasses
+from functools import partial
 from typing import Any
 
 import tensorflow as tf
@@ -84,11 +85,9 @@ class _CountingStore:
 
     def __init__(self, bias: Any, traffic: Traffic) -> None:
         self.table, self.watched = bias.variable, bias.watched
-        self._lookup = bias.store.lookup if bias.store is not None else self._gather
+        plain = partial(tf.gather, self.table)
+        self._lookup = plain if bias.store is None else bias.store.lookup
         self._traffic = traffic
-
-    def _gather(self, rows: tf.Tensor) -> tf.Tensor:
-        return tf.gather(self.table, rows)
 
     def lookup(self, rows: tf.Tensor) -> tf.Tensor:
         width = self.table.shape[1] * self.table.dtype.size
