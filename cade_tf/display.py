@@ -2,12 +2,12 @@
 
 import html
 import io
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from cade_tf.errors import missing_package
+from cade_tf.files import atomic_write
 
 LONGEST = 60
 """Longer values are cut, so that a repr stays a line."""
@@ -55,11 +55,9 @@ def require_matplotlib() -> Any:
 
 def save_figure(figure: Any, path: str | Path) -> None:
     """Writes a matplotlib figure as a whole or not at all; the suffix names the format."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    figure.savefig(part, format=path.suffix.lstrip(".") or "png", dpi=150, bbox_inches="tight")
-    os.replace(part, path)
+    kind = Path(path).suffix.lstrip(".") or "png"
+    with atomic_write(path) as file:
+        figure.savefig(file, format=kind, dpi=150, bbox_inches="tight")
 
 
 def shown_in_notebooks(figure: Any) -> Any:

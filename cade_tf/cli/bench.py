@@ -14,9 +14,8 @@ USAGE = (
 )
 
 
-def run(options: BenchOptions, words: list[str]) -> int:
+def run(options: BenchOptions) -> int:
     """Runs the command."""
-    checks.no_words(words, "bench")
     if "peer" in options.cases and options.peer is None:
         raise InputError("peer", "a script to compare with", "none", "Give --peer.")
     if options.dataset is None and options.graph is None and not options.quick:

@@ -6,33 +6,10 @@ mistakes that need no TensorFlow to be found.
 
 import importlib.util
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from cade_tf.config import DataOptions
 from cade_tf.errors import InputError, missing_package
-
-
-def no_words(words: Sequence[str], command: str) -> None:
-    """Refuses arguments that are no flags.
-
-    Raises:
-        InputError: There are some.
-    """
-    if words:
-        raise InputError("arguments", "flags only", " ".join(words), f"See cade {command} --help.")
-
-
-def one_word(words: Sequence[str], name: str, known: Sequence[str], command: str) -> str:
-    """The word that a command takes, one of several.
-
-    Raises:
-        InputError: There is none, an unknown one, or more than one.
-    """
-    if len(words) != 1 or words[0] not in known:
-        expected, received = "one of " + ", ".join(known), " ".join(words) or "none"
-        raise InputError(name, expected, received, f"See cade {command} --help.")
-    return words[0]
 
 
 def data(options: DataOptions) -> None:

@@ -1,7 +1,7 @@
 """`cade data`: list, describe, check, convert and download graphs."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from cade_tf import problems
@@ -15,7 +15,7 @@ from cade_tf.graph.graph import Graph
 from cade_tf.graph.splits import node_split
 from cade_tf.options import option
 
-WORDS = ("list", "describe", "check", "convert", "download")
+WORD, WORDS = "sub-command", ("list", "describe", "check", "convert", "download")
 USAGE = f"cade data {'|'.join(WORDS)} [--flags]"
 
 
@@ -36,20 +36,9 @@ class DataCommandOptions(DataOptions, SplitOptions):
 OPTIONS = DataCommandOptions
 
 
-def run(options: DataCommandOptions, words: Sequence[str]) -> int:
-    """Runs a sub-command.
-
-    Args:
-        options: Parsed flags.
-        words: The sub-command, alone.
-
-    Returns:
-        Exit code.
-
-    Raises:
-        InputError: An unknown sub-command, or what it finds.
-    """
-    return _COMMANDS[checks.one_word(words, "sub-command", WORDS, "data")](options)
+def run(options: DataCommandOptions, word: str) -> int:
+    """Runs a sub-command."""
+    return _COMMANDS[word](options)
 
 
 def _list(options: DataCommandOptions) -> int:

@@ -64,9 +64,8 @@ class EmbedOptions(TrainedRunOptions, DataOptions):
 OPTIONS = EmbedOptions
 
 
-def run(options: EmbedOptions, words: list[str]) -> int:
+def run(options: EmbedOptions) -> int:
     """Runs the command."""
-    checks.no_words(words, "embed")
     run_dir = run_folder(options.run_dir)
     if options.output_format == "parquet":
         checks.extra("pyarrow", "--output_format=parquet")

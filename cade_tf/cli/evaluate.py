@@ -42,9 +42,8 @@ class EvaluateOptions(DataOptions, SplitOptions):
 OPTIONS = EvaluateOptions
 
 
-def run(options: EvaluateOptions, words: list[str]) -> int:
+def run(options: EvaluateOptions) -> int:
     """Runs the command."""
-    checks.no_words(words, "evaluate")
     if (options.run_dir is None) == (options.embeddings is None):
         raise InputError(
             "run_dir and embeddings", "one of the two", "both or none", "Say what to score."

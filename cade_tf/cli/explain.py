@@ -23,9 +23,8 @@ class ExplainOptions(TrainedRunOptions, DataOptions):
 OPTIONS = ExplainOptions
 
 
-def run(options: ExplainOptions, words: list[str]) -> int:
+def run(options: ExplainOptions) -> int:
     """Runs the command."""
-    checks.no_words(words, "explain")
     run_dir = run_folder(options.run_dir)
     config, data = open_run(run_dir, options)
     if len(options.pair) != 2:

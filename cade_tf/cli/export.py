@@ -40,9 +40,8 @@ class ExportOptions(TrainedRunOptions, DataOptions):
 OPTIONS = ExportOptions
 
 
-def run(options: ExportOptions, words: list[str]) -> int:
+def run(options: ExportOptions) -> int:
     """Runs the command."""
-    checks.no_words(words, "export")
     if options.export_dir is None:
         raise InputError("export_dir", "a folder to write to", "none", "Give --export_dir.")
     run_dir = run_folder(options.run_dir)

@@ -32,9 +32,8 @@ class LaunchOptions(Config):
 OPTIONS = LaunchOptions
 
 
-def run(options: LaunchOptions, words: list[str]) -> int:
+def run(options: LaunchOptions) -> int:
     """Runs the command."""
-    checks.no_words(words, "launch")
     checks.data(options)
     run_dir = checks.writable_folder("run_dir", options.run_dir or default_run_dir(options))
     logs.configure(options.verbosity)

@@ -50,9 +50,8 @@ class LinksOptions(Config):
 OPTIONS = LinksOptions
 
 
-def run(options: LinksOptions, words: list[str]) -> int:
+def run(options: LinksOptions) -> int:
     """Runs the command."""
-    checks.no_words(words, "links")
     return _rank(options) if options.node else _train(options)
 
 

@@ -9,9 +9,8 @@ OPTIONS = Config
 USAGE = "cade train [--dataset=NAME | --graph=PATH] [--model=...] [--run_dir=DIR] [--flags]"
 
 
-def run(config: Config, words: list[str]) -> int:
+def run(config: Config) -> int:
     """Runs the command."""
-    checks.no_words(words, "train")
     checks.data(config)
     run_dir = checks.writable_folder("run_dir", config.run_dir or default_run_dir(config))
     logs.configure(config.verbosity)
