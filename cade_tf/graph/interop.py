@@ -347,7 +347,7 @@ def from_pyg(data: Any, *, name: str = "graph") -> Graph:
     Raises:
         InputError: There is no `edge_index`, or something does not fit.
     """
-    fields = {"features": getattr(data, "x", None), "labels": _classes(getattr(data, "y", None))}
+    fields = {"features": getattr(data, "x", None), "labels": getattr(data, "y", None)}
     weights = _numpy(getattr(data, "edge_weight", None))
     if weights is not None:
         fields["edge_weights"] = weights.ravel()
@@ -395,21 +395,11 @@ def from_dgl(
         [_numpy(sources), _numpy(targets)],
         num_nodes=int(graph.num_nodes()),
         features=nodes.get(features),
-        labels=_classes(nodes.get(labels)),
+        labels=nodes.get(labels),
         split=_split(nodes.get),
         name=name,
         **fields,
     )
-
-
-def _classes(labels: Any) -> np.ndarray | None:
-    """A 0/1 matrix as integers; PyG and DGL hold it as floats."""
-    array = _numpy(labels)
-    if array is None or array.ndim != 2 or array.shape[1] == 1:
-        return array
-    if not np.isin(array, (0, 1)).all():
-        raise InputError("labels", "classes or a 0/1 matrix", "others", "Leave them out.")
-    return array.astype(np.int64)
 
 
 def _split(mask_of: Any) -> np.ndarray | None:
