@@ -77,7 +77,6 @@ def _train_held(options: LinksOptions, config: Config, run_dir: Path, started: f
     from cade_tf.graph import datasets
     from cade_tf.inference import outputs
     from cade_tf.training.metrics import equal_embeddings
-    from cade_tf.training.run_folder import save_model
 
     graph = datasets.load(config)
     found = predict_links(
@@ -89,7 +88,6 @@ def _train_held(options: LinksOptions, config: Config, run_dir: Path, started: f
         progress=options.verbosity != "error",
     )
     found.split.save(run_dir / SPLIT_FILE)
-    save_model(found.trained.model, run_dir)
     outputs.write_embeddings(run_dir, found.embeddings, graph.ids, "npy")
     result = {
         "data": {"name": graph.name, "nodes": graph.num_nodes, "edges": graph.num_edges},

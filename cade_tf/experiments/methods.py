@@ -85,11 +85,6 @@ class Method:
     model: str = ""
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
-    @property
-    def trained(self) -> bool:
-        """Whether it is a model that is trained by steps."""
-        return self.model == self.name
-
 
 def degree(graph: Graph) -> np.ndarray:
     """log(1 + degree) as the whole embedding: how much of a score is popularity?

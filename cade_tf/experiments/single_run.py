@@ -102,7 +102,6 @@ def _run(
     if not devices.is_chief(strategy):
         return {}
     split.save(run_dir / SPLIT_FILE)
-    run_folder.save_model(trained.model, run_dir)
     embedding_started = time.monotonic()
     embeddings = trained.embed(graph, progress=progress)
     embedding_seconds = time.monotonic() - embedding_started

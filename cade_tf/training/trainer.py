@@ -64,8 +64,9 @@ def train(
     Args:
         graph: The training graph: the nodes and edges that training may see.
         config: All options, exactly as they are.
-        run_dir: Where checkpoints and TensorBoard events go; a run found there is continued.
-            None takes that of `config`, which by default keeps nothing.
+        run_dir: Where checkpoints, TensorBoard events and the trained model go, for `cade embed`
+            and `cade export`; a run found there is continued. None takes that of `config`, which
+            by default keeps nothing.
         progress: Whether to show progress.
         validate: Scores a model after some step, by name; higher is better. Called every
             `config.validate_every` steps, for TensorBoard and for `config.stop_on`.
@@ -182,7 +183,10 @@ def train_graph(
     with run_lock.hold(folder or ".", needed=writes):
         if folder is not None and writes:
             run_folder.prepare(folder, config, run_folder.fingerprint_of(graph))
-        return _train(graph, config, strategy, folder, progress, validate)
+        trained = _train(graph, config, strategy, folder, progress, validate)
+        if folder is not None and writes:
+            run_folder.save_model(trained.model, folder)
+        return trained
 
 
 def _train(

@@ -12,6 +12,7 @@ from cade_tf.cli.embed import EmbedOptions
 from cade_tf.errors import InputError
 from cade_tf.inference.outputs import FORMATS, read_embeddings
 from cade_tf.training.run_folder import load_run_model
+from cade_tf.training.trainer import train
 from tests.trained_runs import NAMES, make_graph, trained_run
 
 
@@ -32,6 +33,16 @@ def test_it_repeats_the_embeddings_of_the_run(run_dir, tmp_path, capsys):
     assert ids.tolist() == want_ids.tolist()
     seen = json.loads((run_dir / "result.json").read_text())["data"]["seen"]
     assert f"30 nodes, {seen} of them known from training" in capsys.readouterr().out
+
+
+def test_it_takes_a_run_that_was_trained_from_python(tmp_path):
+    graph = make_graph(12)
+    graph.save(tmp_path / "graph.npz")
+    run_dir = tmp_path / "run"
+    trained = train(graph, run_dir=run_dir, dim=8, steps=2, batch_size=4, progress=False)
+    assert embed(run_dir, tmp_path, f"--graph={tmp_path / 'graph.npz'}") == 0
+    want = trained.embed(graph, progress=False)
+    np.testing.assert_allclose(read_embeddings(tmp_path)[0], want, rtol=1e-5, atol=1e-6)
 
 
 def test_known_nodes_keep_their_bias_in_a_graph_that_grew(run_dir):
