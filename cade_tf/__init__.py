@@ -30,7 +30,8 @@ if not environment.started_as_command():
     from cade_tf.models import CadeGB, CadeMA, CadeMS, GraphSAGE
     from cade_tf.models.factory import load_model
     from cade_tf.sampling.batch import PairSampler
-    from cade_tf.training.trainer import Trained, train
+    from cade_tf.training.trained import Trained
+    from cade_tf.training.trainer import train
 
     __all__ = [
         "CadeGB",

@@ -1,5 +1,14 @@
 """The one error that tells a user what to change."""
 
+EXTRAS = {
+    "faiss": "faiss",
+    "matplotlib": "plot",
+    "optuna": "tune",
+    "pyarrow": "parquet",
+    "umap-learn": "umap",
+}
+"""Packages that are not always there, and the extra of cade_tf that brings each."""
+
 
 class InputError(ValueError):
     """A mistake in what the user gave: an argument, a flag or a file.
@@ -34,3 +43,9 @@ class InputError(ValueError):
     def within(self, place: object) -> "InputError":
         """The same error, saying in which file the argument was found."""
         return InputError(f"{place}, {self.argument}", self.expected, self.received, self.remedy)
+
+
+def missing_package(wanted_by: str, package: str) -> InputError:
+    """The error of an argument, file or command that needs a package of `EXTRAS`."""
+    remedy = f'Install it with pip install "cade_tf[{EXTRAS[package]}]".'
+    return InputError(wanted_by, f"the package {package}", "an installation without it", remedy)

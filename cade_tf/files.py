@@ -1,11 +1,12 @@
 """Files that are either complete or not there."""
 
 import contextlib
+import json
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from cade_tf.errors import InputError
 
@@ -48,6 +49,17 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
         raise
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Writes text, complete or not at all."""
+    with atomic_write(path) as file:
+        file.write(text.encode())
+
+
+def write_json(path: str | Path, value: Any) -> None:
+    """Writes JSON that people can read, complete or not at all."""
+    write_text(path, json.dumps(value, indent=2) + "\n")
 
 
 def _umask() -> int:

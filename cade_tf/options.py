@@ -14,8 +14,8 @@ import typing
 from collections.abc import Sequence
 from typing import Any, Self
 
+from cade_tf.display import html_table, short
 from cade_tf.errors import InputError
-from cade_tf.notebooks import html_table, short
 
 LONGEST_REPR = 190
 """Letters of a repr; what does not fit is counted."""

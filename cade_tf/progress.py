@@ -6,7 +6,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, Protocol, Self, TextIO, TypeAlias
 
 SHORT_SECONDS = 0.5
@@ -19,12 +18,7 @@ class Bar(Protocol):
     def __enter__(self) -> Self:
         """Begins to show."""
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Ends."""
 
     def start_at(self, done: int) -> None:
@@ -89,12 +83,7 @@ class Progress:
         self.note = note
         self._view.update()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._view.end(remains=time.monotonic() - self._entered > SHORT_SECONDS)
 
     def share(self) -> float | None:

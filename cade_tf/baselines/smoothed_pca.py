@@ -5,12 +5,15 @@ a two-layer encoder, is inductive, and takes seconds.
 """
 
 import numpy as np
-import scipy.sparse as sp
 
 from cade_tf.config import FeatureOptions
 from cade_tf.evaluation.design import as_dense
 from cade_tf.graph.features import FeatureTransform, node_features
 from cade_tf.graph.graph import Graph
+from cade_tf.graph.shares import neighbor_shares
+
+HOPS = 2
+"""Farthest hop that is averaged in."""
 
 
 def embed(
@@ -19,7 +22,6 @@ def embed(
     *,
     dim: int,
     options: FeatureOptions,
-    hops: int = 2,
     seed: int = 0,
 ) -> np.ndarray:
     """Embeds a graph by smoothing and PCA, both fit on the training graph.
@@ -30,7 +32,6 @@ def embed(
             they induce.
         dim: Width of the embeddings; fewer where features or training nodes are fewer.
         options: How features are scaled and reduced first.
-        hops: Farthest hop that is averaged in.
         seed: Seed of the randomised decompositions.
 
     Returns:
@@ -48,9 +49,9 @@ def embed(
     # Smoothed features are dense anyway, and dense ones can be centred.
     transform = FeatureTransform.fit(features[seen], options.replace(densify_features=True), seed)
     scaled = as_dense(transform.apply(features))
-    training = smooth(graph.subgraph(seen), scaled[seen], hops)
+    training = smooth(graph.subgraph(seen), scaled[seen], HOPS)
     pca = PCA(min(dim, *training.shape), random_state=seed).fit(training)
-    return pca.transform(smooth(graph, scaled, hops)).astype(np.float32)
+    return pca.transform(smooth(graph, scaled, HOPS)).astype(np.float32)
 
 
 def smooth(graph: Graph, features: np.ndarray, hops: int) -> np.ndarray:
@@ -58,12 +59,7 @@ def smooth(graph: Graph, features: np.ndarray, hops: int) -> np.ndarray:
 
     An isolated node keeps its own features, as its neighbourhood is itself.
     """
-    inverse = 1.0 / np.maximum(graph.degrees, 1)
-    alone = sp.diags_array((graph.degrees == 0).astype(np.float32))
-    step = sp.csr_array(sp.diags_array(inverse.astype(np.float32)) @ graph.adjacency() + alone)
-    if graph.edge_weights is not None:
-        totals = np.asarray(step.sum(axis=1)).ravel()
-        step = sp.csr_array(sp.diags_array(1.0 / totals) @ step)
+    step = neighbor_shares(graph)
     total = current = features
     for _ in range(hops):
         current = np.asarray(step @ current)

@@ -26,7 +26,7 @@ from cade_tf.benchmark.measure import (
 )
 from cade_tf.benchmark.options import BenchOptions
 from cade_tf.config import MODELS, Config, DataOptions, FeatureOptions
-from cade_tf.graph import loading, splits
+from cade_tf.graph import datasets, splits
 from cade_tf.graph.graph import Graph
 from cade_tf.inference.algorithm1 import embed_all_nodes
 from cade_tf.models.dual_encoder import DualEncoder
@@ -108,7 +108,7 @@ def memory(place: str) -> Iterator[Measurement]:
 def steps(options: BenchOptions, *, model: str, aggregator: str) -> Iterator[Measurement]:
     """Steps of one model with one aggregator, in turn with the bare products that they need."""
     config = options.config(model, aggregator=aggregator)
-    step = make_step(loading.load(config), config)
+    step = make_step(datasets.load(config), config)
     count = warm(step)
     place = f"train/{label(config)}/{aggregator}"
     # Before the products, whose factors need memory too.
@@ -137,7 +137,7 @@ def steps(options: BenchOptions, *, model: str, aggregator: str) -> Iterator[Mea
 def embedding(options: BenchOptions) -> Iterator[Measurement]:
     """All nodes by one pass of Algorithm 1, and from full neighbourhoods, each model in turn."""
     configs = [options.config(model) for model in MODELS]
-    graph = loading.load(configs[0])
+    graph = datasets.load(configs[0])
     works: dict[str, Work] = {}
     for config in configs:
         model = adapted_model(graph, config)
@@ -161,7 +161,7 @@ def first_step(options: BenchOptions, *, config: str) -> Iterator[Measurement]:
     from cade_tf.experiments import comparison  # noqa: F401
 
     settings = Config.from_json(config)
-    graph = loading.load(settings)
+    graph = datasets.load(settings)
     seen = splits.node_split(graph, settings).seen
     run_steps(make_step(graph.subgraph(seen), settings), 1)
     yield from memory("startup/quickstart")
@@ -224,7 +224,7 @@ def reddit_size(options: BenchOptions) -> Iterator[Measurement]:
 def train_as_peer(options: BenchOptions, *, count: int, warmup: int) -> Iterator[Measurement]:
     """GraphSAGE as a peer's script measures itself: one time of many steps."""
     config = options.config("graphsage")
-    step = make_step(loading.load(config), config)
+    step = make_step(datasets.load(config), config)
     run_steps(step, warmup)
     seconds = seconds_of(partial(run_steps, step, count))
     yield Measurement("peer/train/ours", "steps/s", (count / seconds,))
@@ -237,7 +237,7 @@ def embed_as_peer(options: BenchOptions) -> Iterator[Measurement]:
     has all the warming up, stands apart.
     """
     config = options.config("graphsage")
-    graph = loading.load(config)
+    graph = datasets.load(config)
     model = adapted_model(graph, config)
     embed = partial(
         embed_all_nodes,
@@ -266,7 +266,7 @@ def write_for_peer(graph: Graph, path: Path) -> None:
 
 def write_graph(options: BenchOptions, *, folder: str, generated: bool) -> Iterator[Measurement]:
     """Writes the graph of whole runs, for us and for a peer."""
-    graph = random_graph(options, MILLION) if generated else loading.load(options)
+    graph = random_graph(options, MILLION) if generated else datasets.load(options)
     graph.save(Path(folder, "graph.npz"))
     write_for_peer(graph, Path(folder, "peer.npz"))
     yield Measurement("nodes", "nodes", (graph.num_nodes,))
@@ -279,7 +279,7 @@ def whole_run(
 
     One pass of Algorithm 1 makes the embeddings, as a peer makes them.
     """
-    graph = loading.load(DataOptions(graph=str(Path(folder, "graph.npz"))))
+    graph = datasets.load(DataOptions(graph=str(Path(folder, "graph.npz"))))
     if method == "smoothed_pca":
         seen = np.arange(graph.num_nodes)
         vectors = smoothed_pca.embed(graph, seen, dim=options.dim, options=FeatureOptions())

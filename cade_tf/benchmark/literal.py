@@ -12,7 +12,7 @@ import tensorflow as tf
 from cade_tf.benchmark.cases import label, make_step, step_seconds
 from cade_tf.benchmark.measure import Measurement, ratios
 from cade_tf.benchmark.options import BenchOptions
-from cade_tf.graph import loading
+from cade_tf.graph import datasets
 from cade_tf.sampling import random
 from cade_tf.sampling.batch import PairBatch, PairSampler, every_sampling
 from cade_tf.sampling.graph_tables import GraphTables
@@ -115,7 +115,7 @@ def literal_step(fast: TrainingStep, *, own_draws: bool = True) -> TrainingStep:
 def speedup(options: BenchOptions, *, model: str) -> Iterator[Measurement]:
     """One model, shared trees and a tree for every root in turn."""
     config = options.config(model)
-    fast = make_step(loading.load(config), config)
+    fast = make_step(datasets.load(config), config)
     times = step_seconds({"fast": fast, "literal": literal_step(fast)}, options.repeats)
     place = f"literal/{label(config)}"
     yield Measurement(f"{place}/step", "s", times["literal"])

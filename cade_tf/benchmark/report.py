@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from cade_tf.benchmark.measure import Measurement
 from cade_tf.benchmark.suite import Results
 from cade_tf.experiments.cells import commit
+from cade_tf.experiments.report import markdown_table
 from cade_tf.experiments.single_run import versions
-from cade_tf.files import atomic_write
+from cade_tf.files import write_text
 
 RESULTS_FILE = "results.jsonl"
 REPORT_FILE = "report.md"
@@ -117,9 +118,8 @@ def write(header: dict[str, Any], results: Results, folder: Path) -> Path:
     records = [header, *(one.record() for one in results.measurements)]
     records += [{"failed": title, "reason": why} for title, why in results.failures.items()]
     lines = "".join(json.dumps(record) + "\n" for record in records)
-    for name, text in ((RESULTS_FILE, lines), (REPORT_FILE, render(header, results))):
-        with atomic_write(folder / name) as file:
-            file.write(text.encode())
+    write_text(folder / RESULTS_FILE, lines)
+    write_text(folder / REPORT_FILE, render(header, results))
     return folder / REPORT_FILE
 
 
@@ -127,10 +127,9 @@ def render(header: dict[str, Any], results: Results) -> str:
     """The report as Markdown."""
     parts = ["# Benchmark", _preamble(header)]
     # The targets are those of the full sizes.
-    targets = [] if header["options"]["quick"] else _target_lines(results)
+    targets = [] if header["options"]["quick"] else _target_rows(results)
     if targets:
-        head = ["| what | target | measured | |", "|---|---|---|---|"]
-        parts += ["## Targets", "\n".join(head + targets)]
+        parts += ["## Targets", markdown_table(["what", "target", "measured", ""], targets)]
     for group, title in GROUPS.items():
         found = [one for one in results.measurements if one.name.split("/")[0] == group]
         if found:
@@ -162,17 +161,17 @@ def _preamble(header: dict[str, Any]) -> str:
     return "\n\n".join(lines)
 
 
-def _target_lines(results: Results) -> list[str]:
+def _target_rows(results: Results) -> list[list[str]]:
     by_name = {one.name: one for one in results.measurements}
-    lines = []
+    rows = []
     for target in TARGETS:
         if target.measurement in by_name:
             one = by_name[target.measurement]
             bound = "at least" if target.at_least else "at most"
             bound = f"{bound} {format_value(target.bound, target.unit)}"
             verdict = "met" if target.met(one.median) else "**missed**"
-            lines.append(f"| {target.title} | {bound} | {_cell(one)} | {verdict} |")
-    return lines
+            rows.append([target.title, bound, _cell(one), verdict])
+    return rows
 
 
 def _grid(found: Iterable[Measurement]) -> str:
@@ -183,11 +182,8 @@ def _grid(found: Iterable[Measurement]) -> str:
         cells[", ".join(path), column.replace("_", " ")] = _cell(one)
     rows = list(dict.fromkeys(row for row, _ in cells))
     columns = list(dict.fromkeys(column for _, column in cells))
-    lines = ["| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
-    for row in rows:
-        values = [cells.get((row, column), "") for column in columns]
-        lines.append(f"| {row} | " + " | ".join(values) + " |")
-    return "\n".join(lines)
+    table = [[row, *(cells.get((row, column), "") for column in columns)] for row in rows]
+    return markdown_table(["", *columns], table)
 
 
 def _cell(one: Measurement) -> str:

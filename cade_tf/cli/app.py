@@ -1,8 +1,9 @@
 """`cade COMMAND --flags`: finds the command, parses its flags, runs it, reports mistakes.
 
 A command is a module `cade_tf.cli.COMMAND` with `OPTIONS`, the class of its options, and
-`run(options, words)`; where it takes words, `WORDS` lists them. It is imported only when called,
-and imports TensorFlow only when it runs, so that help and mistakes are answered at once.
+`run(options)`; one that takes a word has `WORDS`, all there are, `WORD`, what they are, and
+`run(options, word)`. It is imported only when called, and imports TensorFlow only when it runs, so
+that help and mistakes are answered at once.
 """
 
 import errno
@@ -68,7 +69,13 @@ def _run(name: str, arguments: list[str]) -> int:
         usage = getattr(module, "USAGE", f"cade {name} [--flags]")
         print(f"{COMMANDS[name]}\n\nUsage: {usage}\n{flags.help_text(module.OPTIONS)}")
         return 0
-    return module.run(options, words) or 0
+    known, remedy = getattr(module, "WORDS", None), f"See cade {name} --help."
+    if known is None and words:
+        raise InputError("arguments", "flags only", " ".join(words), remedy)
+    if known is not None and (len(words) != 1 or words[0] not in known):
+        received = " ".join(words) or "none"
+        raise InputError(module.WORD, "one of " + ", ".join(known), received, remedy)
+    return module.run(options, *words) or 0
 
 
 def module_of(name: str) -> Any:

@@ -14,9 +14,8 @@ USAGE = (
 )
 
 
-def run(options: BenchOptions, words: list[str]) -> int:
+def run(options: BenchOptions) -> int:
     """Runs the command."""
-    checks.no_words(words, "bench")
     if "peer" in options.cases and options.peer is None:
         raise InputError("peer", "a script to compare with", "none", "Give --peer.")
     if options.dataset is None and options.graph is None and not options.quick:
@@ -32,10 +31,10 @@ def run(options: BenchOptions, words: list[str]) -> int:
     folder = checks.writable_folder("output", options.output or default)
     logs.configure("info")
     from cade_tf.benchmark import report, suite
-    from cade_tf.graph import loading
+    from cade_tf.graph import datasets
 
     # A mistake in the data should be told now and not by every process.
-    loading.load(options)
+    datasets.load(options)
     header = {"machine": report.describe_machine(), "options": json.loads(options.to_json())}
     for name in ("data_dir", "output", "peer", "peer_python", "peer_pythonpath"):
         # Where things lie on this machine tells a reader of the report nothing.

@@ -6,36 +6,10 @@ mistakes that need no TensorFlow to be found.
 
 import importlib.util
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from cade_tf.config import DataOptions
-from cade_tf.errors import InputError
-
-EXTRAS = {"faiss": "faiss", "matplotlib": "plot", "optuna": "tune", "pyarrow": "parquet"}
-"""Packages that are not always there, and the extra of cade_tf that brings each."""
-
-
-def no_words(words: Sequence[str], command: str) -> None:
-    """Refuses arguments that are no flags.
-
-    Raises:
-        InputError: There are some.
-    """
-    if words:
-        raise InputError("arguments", "flags only", " ".join(words), f"See cade {command} --help.")
-
-
-def one_word(words: Sequence[str], name: str, known: Sequence[str], command: str) -> str:
-    """The word that a command takes, one of several.
-
-    Raises:
-        InputError: There is none, an unknown one, or more than one.
-    """
-    if len(words) != 1 or words[0] not in known:
-        expected, received = "one of " + ", ".join(known), " ".join(words) or "none"
-        raise InputError(name, expected, received, f"See cade {command} --help.")
-    return words[0]
+from cade_tf.errors import InputError, missing_package
 
 
 def data(options: DataOptions) -> None:
@@ -124,19 +98,14 @@ def extra(package: str, wanted_by: str) -> None:
     """A package that cade_tf works without, but not this flag or command.
 
     Args:
-        package: One of `EXTRAS`.
+        package: One of `cade_tf.errors.EXTRAS`.
         wanted_by: The flag or command.
 
     Raises:
         InputError: It is not installed.
     """
     if importlib.util.find_spec(package) is None:
-        raise InputError(
-            wanted_by,
-            f"the package {package}",
-            "an installation without it",
-            f'Install it with pip install "cade_tf[{EXTRAS[package]}]".',
-        )
+        raise missing_package(wanted_by, package)
 
 
 def picture(path: str | None) -> None:

@@ -2,10 +2,10 @@
 
 import dataclasses
 
-from cade_tf.cli import app, checks, shells
+from cade_tf.cli import app, shells
 from cade_tf.options import Options
 
-WORDS = tuple(shells.SCRIPTS)
+WORD, WORDS = "shell", tuple(shells.SCRIPTS)
 USAGE = (
     f"cade completion {'|'.join(WORDS)}\n"
     '       bash: add  eval "$(cade completion bash)"  to ~/.bashrc\n'
@@ -21,9 +21,8 @@ class CompletionOptions(Options):
 OPTIONS = CompletionOptions
 
 
-def run(options: CompletionOptions, words: list[str]) -> int:
+def run(options: CompletionOptions, shell: str) -> int:
     """Runs the command."""
-    shell = checks.one_word(words, "shell", WORDS, "completion")
     commands = [
         shells.Command(name, title, module.OPTIONS, getattr(module, "WORDS", ()))
         for name, title in app.COMMANDS.items()

@@ -1,7 +1,7 @@
 """`cade data`: list, describe, check, convert and download graphs."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from cade_tf import problems
@@ -9,13 +9,13 @@ from cade_tf.cli import checks
 from cade_tf.config import DataOptions, SplitOptions
 from cade_tf.environment import quiet_import_tensorflow
 from cade_tf.errors import InputError
-from cade_tf.graph import datasets, description, loading, readers, storage
+from cade_tf.graph import datasets, description, readers, storage
 from cade_tf.graph.download import download
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.splits import node_split
 from cade_tf.options import option
 
-WORDS = ("list", "describe", "check", "convert", "download")
+WORD, WORDS = "sub-command", ("list", "describe", "check", "convert", "download")
 USAGE = f"cade data {'|'.join(WORDS)} [--flags]"
 
 
@@ -36,20 +36,9 @@ class DataCommandOptions(DataOptions, SplitOptions):
 OPTIONS = DataCommandOptions
 
 
-def run(options: DataCommandOptions, words: Sequence[str]) -> int:
-    """Runs a sub-command.
-
-    Args:
-        options: Parsed flags.
-        words: The sub-command, alone.
-
-    Returns:
-        Exit code.
-
-    Raises:
-        InputError: An unknown sub-command, or what it finds.
-    """
-    return _COMMANDS[checks.one_word(words, "sub-command", WORDS, "data")](options)
+def run(options: DataCommandOptions, word: str) -> int:
+    """Runs a sub-command."""
+    return _COMMANDS[word](options)
 
 
 def _list(options: DataCommandOptions) -> int:
@@ -75,7 +64,7 @@ def _presence(name: str, options: DataCommandOptions) -> str:
 
 def _describe(options: DataCommandOptions) -> int:
     checks.picture(options.plot)
-    graph = loading.load(options)
+    graph = datasets.load(options)
     rows = description.describe(graph, node_split(graph, options))
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
@@ -83,7 +72,7 @@ def _describe(options: DataCommandOptions) -> int:
     for warning in description.warnings(graph):
         print(f"note: {warning}")
     if options.plot:
-        from cade_tf.evaluation.graph_picture import draw_graph
+        from cade_tf.evaluation.pictures import draw_graph
 
         draw_graph(graph, options.plot)
         print(f"\npicture: {options.plot}")
@@ -93,7 +82,7 @@ def _describe(options: DataCommandOptions) -> int:
 def _check(options: DataCommandOptions) -> int:
     graph: Graph | None = None
     with problems.collected() as found:
-        graph = loading.load(options, verify=True)
+        graph = datasets.load(options, verify=True)
         with problems.part():
             node_split(graph, options)
     for error in found:
@@ -115,7 +104,7 @@ def _convert(options: DataCommandOptions) -> int:
         if output is None:
             raise InputError("output", "a folder to write", "none", "Give --output=FOLDER.")
         checks.writable_folder("output", output)
-        graph = loading.load(options)
+        graph = datasets.load(options)
         quiet_import_tensorflow()
         from cade_tf.scale import sharding
 
@@ -128,7 +117,7 @@ def _convert(options: DataCommandOptions) -> int:
             raise InputError("output", "a file to write", "none", "Give --output=PATH.npz.")
         output = str(folder / f"{options.dataset}.npz")
     checks.writable_file("output", output)
-    graph = loading.load(options)
+    graph = datasets.load(options)
     storage.save(graph, output)
     print(f"{graph!r}: {output} ({Path(output).stat().st_size:,} bytes)")
     return 0

@@ -64,9 +64,8 @@ class EmbedOptions(TrainedRunOptions, DataOptions):
 OPTIONS = EmbedOptions
 
 
-def run(options: EmbedOptions, words: list[str]) -> int:
+def run(options: EmbedOptions) -> int:
     """Runs the command."""
-    checks.no_words(words, "embed")
     run_dir = run_folder(options.run_dir)
     if options.output_format == "parquet":
         checks.extra("pyarrow", "--output_format=parquet")
@@ -86,12 +85,12 @@ def _merge(options: EmbedOptions, run_dir: Path) -> int:
 def _embed(options: EmbedOptions, run_dir: Path) -> int:
     config, data = open_run(run_dir, options)
     logs.configure("info")
-    from cade_tf.graph import loading
+    from cade_tf.graph import datasets
     from cade_tf.inference.agreement import agreement
     from cade_tf.training.run_folder import load_run_model
 
     model = load_run_model(run_dir)
-    graph = loading.load(data)
+    graph = datasets.load(data)
     known = int((model.prepared().bias_rows(graph) >= 0).sum())
     print(f"{graph.name}: {graph.num_nodes:,} nodes, {known:,} of them known from training")
     if options.full_neighborhood:

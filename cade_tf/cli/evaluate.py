@@ -9,7 +9,9 @@ import numpy as np
 from cade_tf.cli import checks, logs
 from cade_tf.cli.trained_run import open_run, run_folder
 from cade_tf.config import DataOptions, SplitOptions
+from cade_tf.display import save_figure
 from cade_tf.errors import InputError
+from cade_tf.files import write_json
 from cade_tf.options import option
 
 if TYPE_CHECKING:
@@ -40,9 +42,8 @@ class EvaluateOptions(DataOptions, SplitOptions):
 OPTIONS = EvaluateOptions
 
 
-def run(options: EvaluateOptions, words: list[str]) -> int:
+def run(options: EvaluateOptions) -> int:
     """Runs the command."""
-    checks.no_words(words, "evaluate")
     if (options.run_dir is None) == (options.embeddings is None):
         raise InputError(
             "run_dir and embeddings", "one of the two", "both or none", "Say what to score."
@@ -60,13 +61,13 @@ def run(options: EvaluateOptions, words: list[str]) -> int:
     logs.configure("info")
     from cade_tf.evaluation import comparison
     from cade_tf.experiments import single_run, untrained
-    from cade_tf.graph import loading, splits
+    from cade_tf.graph import datasets, splits
     from cade_tf.training import manifest
 
-    graph = loading.load(data)
+    graph = datasets.load(data)
     if options.embeddings is not None:
         split = splits.node_split(graph, options)
-        embeddings = read_embeddings(source, graph.num_nodes)
+        embeddings = _read_embeddings(source, graph.num_nodes)
         seen, name = split.seen, source.stem
     else:
         manifest.check(source, single_run.SPLIT_FILE)
@@ -88,17 +89,14 @@ def run(options: EvaluateOptions, words: list[str]) -> int:
     print(f"\n{comparison.table(rows)}\n{comparison.how(scored_on)}")
     scores["comparison"] = {row.method: dataclasses.asdict(row) for row in rows}
     if options.output:
-        single_run.write_json(Path(options.output), scores)
+        write_json(options.output, scores)
     if options.plot:
         from cade_tf.evaluation import pictures
 
-        pictures.tsne_picture(
-            embeddings[split.test],
-            None if graph.is_multilabel else graph.labels[split.test],
-            options.plot,
-            title=f"{graph.name}, {scored_on}",
-            class_names=graph.class_names,
+        figure = pictures.plot_embeddings(
+            graph.subgraph(split.test), embeddings[split.test], title=f"{graph.name}, {scored_on}"
         )
+        save_figure(figure, options.plot)
         print(f"Picture: {options.plot}")
     return 0
 
@@ -108,45 +106,32 @@ def _of_run(run_dir: Path, graph: "Graph") -> np.ndarray:
     from cade_tf.graph.naming import known_rows
     from cade_tf.inference import outputs
 
-    _, ids = outputs.read_embeddings(run_dir)
-    embeddings = read_embeddings(run_dir / outputs.EMBEDDINGS_FILE, graph.num_nodes)
-    if not np.array_equal(known_rows(graph.ids, ids), np.arange(graph.num_nodes)):
+    embeddings, ids = outputs.read_embeddings(run_dir)
+    if not np.array_equal(known_rows(graph.ids, ids), np.arange(len(ids))):
         raise InputError(
             "graph",
             f"the nodes of {run_dir / outputs.NODE_IDS_FILE}, in their order",
             "other nodes",
             "Embed the other graph (cade embed), then give --embeddings.",
         )
-    return embeddings
+    return embeddings.astype(np.float32)
 
 
-def read_embeddings(path: Path, nodes: int) -> np.ndarray:
-    """Embeddings of a graph's nodes.
+def _read_embeddings(path: Path, nodes: int) -> np.ndarray:
+    """Embeddings of any origin, a row for each node of a graph."""
+    from cade_tf.graph.npy import open_npy
 
-    Args:
-        path: An npy file.
-        nodes: Number of rows it must have.
-
-    Raises:
-        InputError: The file is missing, or no finite matrix with a row for each node.
-    """
-    try:
-        found = np.load(path, allow_pickle=False)
-    except FileNotFoundError as error:
-        raise InputError(str(path), "an npy file", "none", "Train or embed first.") from error
-    except (PermissionError, IsADirectoryError, MemoryError):
-        raise
-    except Exception as error:
-        # A damaged header makes NumPy raise nearly anything.
-        raise InputError(str(path), "an npy file", error, "Write it with numpy.save.") from error
-    if not isinstance(found, np.ndarray) or found.ndim != 2 or len(found) != nodes:
-        shape = getattr(found, "shape", type(found).__name__)
+    found = open_npy(path)
+    if found.ndim != 2 or len(found) != nodes:
         raise InputError(
-            str(path), f"shape [{nodes}, width]", shape, "Give a row for each node of the graph."
+            str(path),
+            f"shape [{nodes}, width]",
+            found.shape,
+            "Give a row for each node of the graph.",
         )
     if found.dtype.kind not in "fiu" or not np.isfinite(found).all():
         raise InputError(str(path), "finite numbers", found.dtype, "Check how it was made.")
-    return found.astype(np.float32, copy=False)
+    return found.astype(np.float32)
 
 
 def _show(scores: dict[str, dict[str, Any]]) -> None:

@@ -23,9 +23,8 @@ class ExplainOptions(TrainedRunOptions, DataOptions):
 OPTIONS = ExplainOptions
 
 
-def run(options: ExplainOptions, words: list[str]) -> int:
+def run(options: ExplainOptions) -> int:
     """Runs the command."""
-    checks.no_words(words, "explain")
     run_dir = run_folder(options.run_dir)
     config, data = open_run(run_dir, options)
     if len(options.pair) != 2:
@@ -33,7 +32,7 @@ def run(options: ExplainOptions, words: list[str]) -> int:
     checks.picture(options.plot)
     logs.configure("info")
     from cade_tf.evaluation import explanation
-    from cade_tf.graph import loading
+    from cade_tf.graph import datasets
     from cade_tf.inference.pairs import embed_pair
     from cade_tf.training.run_folder import load_run_model
 
@@ -42,7 +41,7 @@ def run(options: ExplainOptions, words: list[str]) -> int:
         raise InputError(
             "run_dir", "a model with attention", config.model, "Train cade_ms or cade_ma."
         )
-    graph = loading.load(data)
+    graph = datasets.load(data)
     pair = embed_pair(model, graph, *options.pair, seed=options.seed)
     candidates = "sampling" if model.samplings_by_k else "aggregator"
     print(explanation.table(pair, candidates))

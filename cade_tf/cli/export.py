@@ -40,9 +40,8 @@ class ExportOptions(TrainedRunOptions, DataOptions):
 OPTIONS = ExportOptions
 
 
-def run(options: ExportOptions, words: list[str]) -> int:
+def run(options: ExportOptions) -> int:
     """Runs the command."""
-    checks.no_words(words, "export")
     if options.export_dir is None:
         raise InputError("export_dir", "a folder to write to", "none", "Give --export_dir.")
     run_dir = run_folder(options.run_dir)
@@ -53,13 +52,13 @@ def run(options: ExportOptions, words: list[str]) -> int:
     results = [_result(folder) for folder in (run_dir, *map(Path, options.other_runs))]
     checks.writable_folder("export_dir", options.export_dir)
     logs.configure("info")
-    from cade_tf.graph import loading
+    from cade_tf.graph import datasets
     from cade_tf.serving.export import export_model
     from cade_tf.serving.model_card import model_card
     from cade_tf.training.run_folder import load_run_model
 
     model = load_run_model(run_dir)
-    graph = loading.load(data) if options.export_graph else None
+    graph = datasets.load(data) if options.export_graph else None
     version = export_model(
         model,
         options.export_dir,

@@ -153,7 +153,8 @@ def _describe(options: type[Options], name: str) -> list[str]:
     if default not in (None, (), ""):
         shown = ",".join(map(str, default)) if isinstance(default, tuple) else default
         text += f" (default: {shown})"
-    return [head, *_wrapped(text)]
+    indent = " " * 6
+    return [head, *textwrap.wrap(text, 92, initial_indent=indent, subsequent_indent=indent)]
 
 
 def _placeholder(kind: Any) -> str:
@@ -161,7 +162,3 @@ def _placeholder(kind: Any) -> str:
         element = _placeholder(typing.get_args(kind)[0])
         return f"{element},{element},..."
     return {int: "N", float: "X", str: "TEXT"}[kind]
-
-
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, width=92, initial_indent=" " * 6, subsequent_indent=" " * 6)

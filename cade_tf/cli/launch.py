@@ -6,7 +6,7 @@ from pathlib import Path
 from cade_tf.cli import checks, logs
 from cade_tf.cli.train import default_run_dir
 from cade_tf.config import Config
-from cade_tf.files import atomic_write
+from cade_tf.files import write_text
 from cade_tf.options import option
 
 USAGE = "cade launch [--workers=N] [--ps=N] [flags of cade train]"
@@ -32,9 +32,8 @@ class LaunchOptions(Config):
 OPTIONS = LaunchOptions
 
 
-def run(options: LaunchOptions, words: list[str]) -> int:
+def run(options: LaunchOptions) -> int:
     """Runs the command."""
-    checks.no_words(words, "launch")
     checks.data(options)
     run_dir = checks.writable_folder("run_dir", options.run_dir or default_run_dir(options))
     logs.configure(options.verbosity)
@@ -63,14 +62,13 @@ def _write_flags(options: LaunchOptions, run_dir: Path) -> Path:
         fresh=False, run_dir=str(run_dir), graph=_shards(options, run_dir), dataset=None
     )
     flags = run_dir / FLAGS_FILE
-    with atomic_write(flags) as file:
-        file.write(config.to_flagfile().encode())
+    write_text(flags, config.to_flagfile())
     return flags
 
 
 def _shards(options: LaunchOptions, run_dir: Path) -> str:
     """The graph as shards: the given ones, else made in the run directory."""
-    from cade_tf.graph import loading, shards
+    from cade_tf.graph import datasets, shards
     from cade_tf.graph.splits import node_split
     from cade_tf.scale.sharding import write_shards
 
@@ -78,6 +76,6 @@ def _shards(options: LaunchOptions, run_dir: Path) -> str:
         return options.graph
     folder = run_dir / SHARDS_FOLDER
     if not (folder / shards.INFO_FILE).is_file():
-        graph = loading.load(options)
+        graph = datasets.load(options)
         write_shards(graph, node_split(graph, options).seen, folder, options.ps)
     return str(folder)

@@ -8,7 +8,6 @@ from cade_tf.cli import checks, logs
 from cade_tf.cli.train import default_run_dir
 from cade_tf.cli.trained_run import open_run, run_folder
 from cade_tf.config import Config
-from cade_tf.errors import InputError
 from cade_tf.options import option
 
 USAGE = (
@@ -51,9 +50,8 @@ class LinksOptions(Config):
 OPTIONS = LinksOptions
 
 
-def run(options: LinksOptions, words: list[str]) -> int:
+def run(options: LinksOptions) -> int:
     """Runs the command."""
-    checks.no_words(words, "links")
     return _rank(options) if options.node else _train(options)
 
 
@@ -76,12 +74,11 @@ def _train(options: LinksOptions) -> int:
 def _train_held(options: LinksOptions, config: Config, run_dir: Path, started: float) -> int:
     from cade_tf.evaluation.link_ranking import predict_links
     from cade_tf.experiments import single_run
-    from cade_tf.graph import loading
+    from cade_tf.graph import datasets
     from cade_tf.inference import outputs
     from cade_tf.training.metrics import equal_embeddings
-    from cade_tf.training.run_folder import save_model
 
-    graph = loading.load(config)
+    graph = datasets.load(config)
     found = predict_links(
         graph,
         config,
@@ -91,7 +88,6 @@ def _train_held(options: LinksOptions, config: Config, run_dir: Path, started: f
         progress=options.verbosity != "error",
     )
     found.split.save(run_dir / SPLIT_FILE)
-    save_model(found.trained.model, run_dir)
     outputs.write_embeddings(run_dir, found.embeddings, graph.ids, "npy")
     result = {
         "data": {"name": graph.name, "nodes": graph.num_nodes, "edges": graph.num_edges},
@@ -102,10 +98,8 @@ def _train_held(options: LinksOptions, config: Config, run_dir: Path, started: f
         "seed": config.seed,
         "steps": found.trained.steps,
         "training_seconds": round(found.trained.seconds, 3),
-        "total_seconds": round(time.monotonic() - started, 3),
-        "versions": single_run.versions(),
     }
-    single_run.write_result(run_dir, result, SPLIT_FILE)
+    single_run.write_result(run_dir, result, started, SPLIT_FILE)
     print(f"{graph.name}: {result['hidden_edges']:,} of {graph.num_edges:,} edges were hidden")
     print("score      AUC      AP")
     for name, score in found.scores.items():
@@ -122,26 +116,21 @@ def _rank(options: LinksOptions) -> int:
     import numpy as np
 
     from cade_tf.evaluation.link_ranking import rank_links
-    from cade_tf.graph import loading
+    from cade_tf.graph import datasets
     from cade_tf.graph.naming import known_rows
+    from cade_tf.graph.preparation import positions_of
     from cade_tf.inference import outputs
     from cade_tf.training.run_folder import load_run_model
 
-    graph = loading.load(data)
-    asked = np.array(options.node)
-    rows = known_rows(asked, graph.ids)
-    if (rows < 0).any():
-        unknown = ", ".join(asked[rows < 0])
-        raise InputError(
-            "node", f"ids of {graph.name}, such as {graph.ids[0]}", unknown, "Check the ids."
-        )
+    graph = datasets.load(data)
+    rows = positions_of(graph, options.node)
     model = load_run_model(run_dir)
     embeddings, ids = outputs.read_embeddings(run_dir)
     if not np.array_equal(known_rows(graph.ids, ids), np.arange(graph.num_nodes)):
         # Another graph than that of the run.
         embeddings = model.embed(graph, walks=config.embed_walks, seed=config.seed)
     width = max(len(str(node)) for node in graph.ids)
-    for node, row in zip(asked, rows, strict=True):
+    for node, row in zip(options.node, rows, strict=True):
         found, scores = rank_links(
             model,
             graph,

@@ -7,13 +7,6 @@ from typing import TextIO
 
 from cade_tf.environment import quiet_import_tensorflow
 
-LEVELS = {
-    "debug": logging.DEBUG,
-    "info": logging.INFO,
-    "warning": logging.WARNING,
-    "error": logging.ERROR,
-}
-
 
 class StandardErrorHandler(logging.StreamHandler[TextIO]):
     """Writes to whatever standard error is at the time.
@@ -43,7 +36,7 @@ def configure(verbosity: str) -> None:
     if debugging:
         os.environ["TF_CPP_MIN_LOG_LEVEL"] = "0"
     logger = logging.getLogger("cade_tf")
-    logger.setLevel(LEVELS[verbosity])
+    logger.setLevel(verbosity.upper())
     for handler in list(logger.handlers):
         logger.removeHandler(handler)
     handler = StandardErrorHandler()

@@ -31,9 +31,8 @@ class NeighborsOptions(TrainedRunOptions):
 OPTIONS = NeighborsOptions
 
 
-def run(options: NeighborsOptions, words: list[str]) -> int:
+def run(options: NeighborsOptions) -> int:
     """Runs the command."""
-    checks.no_words(words, "neighbors")
     if not options.node:
         raise InputError("node", "the id of a node", "none", "Give --node.")
     if options.method == "faiss":

@@ -9,7 +9,7 @@ from cade_tf.experiments.options import ReproduceOptions
 
 CURVE, DATA, DEFAULT, SUMMARY = "curve", "data", "default", "summary"
 TABLES = ("table1", "table2", "table3", "sampling", "dimensions", "k", "digits")
-WORDS = (*TABLES, CURVE, DATA, DEFAULT, SUMMARY)
+WORD, WORDS = "experiment", (*TABLES, CURVE, DATA, DEFAULT, SUMMARY)
 USAGE = (
     f"cade reproduce {'|'.join(TABLES)}\n"
     "                      [--preset=NAME,...] [--methods=NAME,...] [--datasets=NAME,...]\n"
@@ -22,9 +22,8 @@ CELLS_PER_PROCESS = 10
 OPTIONS = ReproduceOptions
 
 
-def run(options: ReproduceOptions, words: list[str]) -> int:
+def run(options: ReproduceOptions, name: str) -> int:
     """Runs the command."""
-    name = checks.one_word(words, "experiment", WORDS, "reproduce")
     folder = checks.writable_folder("reports", options.folder())
     checks.writable_folder("cells", options.cells)
     checks.extra("matplotlib", "cade reproduce")
@@ -37,9 +36,9 @@ def run(options: ReproduceOptions, words: list[str]) -> int:
 
         path = summary.write(folder)
     elif name == DATA:
-        from cade_tf.experiments import data_table
+        from cade_tf.experiments import report
 
-        path = data_table.write(folder / name, options.data_dir)
+        path = report.write_data(folder / name, options.data_dir)
     elif name == DEFAULT:
         from cade_tf.experiments import default_study
 

@@ -9,9 +9,8 @@ OPTIONS = Config
 USAGE = "cade train [--dataset=NAME | --graph=PATH] [--model=...] [--run_dir=DIR] [--flags]"
 
 
-def run(config: Config, words: list[str]) -> int:
+def run(config: Config) -> int:
     """Runs the command."""
-    checks.no_words(words, "train")
     checks.data(config)
     run_dir = checks.writable_folder("run_dir", config.run_dir or default_run_dir(config))
     logs.configure(config.verbosity)
@@ -38,5 +37,5 @@ def default_run_dir(config: Config, task: str = "") -> str:
     if config.dataset or config.graph:
         data = config.dataset or "-".join(Path(path).stem for path in config.graph_paths())
     else:
-        from cade_tf.graph.loading import DEFAULT_DATASET as data
+        from cade_tf.graph.datasets import DEFAULT_DATASET as data
     return f"runs/{data}-{config.model}" + (f"-{task}" if task else "")

@@ -38,9 +38,8 @@ class TuneOptions(Options):
 OPTIONS = TuneOptions
 
 
-def run(options: TuneOptions, words: list[str]) -> int:
+def run(options: TuneOptions) -> int:
     """Runs the command."""
-    checks.no_words(words, "tune")
     if options.search is None:
         raise InputError("search", "the path of a search space", "none", "Give --search.")
     for package in ("optuna", "matplotlib"):

@@ -6,21 +6,20 @@ compared are directions: every vector is scaled to unit length, as it is for nei
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import scipy.sparse as sp
 
 from cade_tf.errors import InputError
-from cade_tf.evaluation import clustering, links, logistic
+from cade_tf.evaluation import clustering, links
 from cade_tf.evaluation.classification import f1_scores, labelled
-from cade_tf.evaluation.design import Design, Matrix, Scaling
+from cade_tf.evaluation.design import Matrix, Scaling
+from cade_tf.evaluation.probes import fit_probe
 from cade_tf.graph.link_splits import LinkSplit
 
 FEW_LABELS = 20
-DRAWS = 5
-
-PairScore = Callable[[np.ndarray], np.ndarray]
+"""Labels of each class."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,8 +60,7 @@ def compare_nodes(
     seen: np.ndarray,
     unseen: np.ndarray,
     *,
-    per_class: int = FEW_LABELS,
-    draws: int = DRAWS,
+    draws: int = 5,
     seed: int = 0,
 ) -> list[NodeScores]:
     """Compares embeddings by classes of nodes.
@@ -71,9 +69,7 @@ def compare_nodes(
         embeddings: By method, [nodes, width], dense or CSR.
         labels: Class index per node (-1: none), or a 0/1 matrix.
         seen: Positions of the nodes whose labels the probe may learn.
-        unseen: Positions of the nodes it is scored on.
-        per_class: How many labels of each class are few; of a 0/1 matrix as many nodes are drawn
-            as that would be.
+        unseen: Positions of the nodes it is scored on; both together are clustered.
         draws: How often few labels are drawn; all methods get the same draws.
         seed: Seed of draws, folds and clusters.
 
@@ -100,21 +96,23 @@ def compare_nodes(
             f"{len(seen)} and {len(unseen)}",
             "Label more nodes or hide others.",
         )
-    few = [_draw_few(labels, seen, per_class, [seed, number]) for number in range(draws)]
-    everyone = np.arange(len(labels))
+    chosen = np.sort(np.concatenate([seen, unseen]))
+    seen, unseen = np.searchsorted(chosen, seen), np.searchsorted(chosen, unseen)
+    nodes, labels = len(labels), labels[chosen]
+    few = [_draw_few(labels, seen, [seed, number]) for number in range(draws)]
     rows = []
     for method, vectors in embeddings.items():
-        if vectors.shape[0] != len(labels):
+        if vectors.shape[0] != nodes:
             raise InputError(
                 f"embeddings of {method}",
-                f"{len(labels)} rows, one per node",
+                f"{nodes} rows, one per node",
                 vectors.shape[0],
                 "Embed the whole graph, in its order.",
             )
-        directions = unit_rows(vectors)
+        directions = unit_rows(vectors[chosen])
         nmi = None
         if labels.ndim == 1:
-            nmi = clustering.score(directions, labels, everyone, seed=seed).nmi
+            nmi = clustering.score(directions, labels, np.arange(len(labels)), seed=seed).nmi
         rows.append(
             NodeScores(
                 method,
@@ -130,7 +128,7 @@ def compare_links(
     embeddings: Mapping[str, Matrix],
     split: LinkSplit,
     *,
-    functions: Mapping[str, PairScore] | None = None,
+    functions: Mapping[str, links.PairScore] | None = None,
 ) -> list[LinkQuality]:
     """Compares embeddings by hidden edges, without any predictor.
 
@@ -143,9 +141,7 @@ def compare_links(
     Returns:
         A row for each method, the embeddings first.
     """
-    scores: dict[str, PairScore] = {}
-    for method, vectors in embeddings.items():
-        scores[method] = _cosine(unit_rows(vectors))
+    scores = {name: links.dot_products(unit_rows(found)) for name, found in embeddings.items()}
     scores |= functions or {}
     return [
         LinkQuality(method, *links.score_function(function, split))
@@ -200,32 +196,13 @@ def unit_rows(vectors: Matrix) -> Matrix:
     return sp.csr_array(sp.diags_array(1 / np.where(lengths == 0, 1, lengths)) @ vectors)
 
 
-def _cosine(directions: Matrix) -> PairScore:
-    def score(pairs: np.ndarray) -> np.ndarray:
-        starts = range(0, len(pairs), links.CHUNK)
-        return np.concatenate(
-            [_products(directions, pairs[start : start + links.CHUNK]) for start in starts]
-        )
-
-    return score
-
-
-def _products(directions: Matrix, pairs: np.ndarray) -> np.ndarray:
-    first, second = directions[pairs[:, 0]], directions[pairs[:, 1]]
-    if isinstance(first, np.ndarray):
-        return np.einsum("ij,ij->i", first, second)
-    return np.asarray(first.multiply(second).sum(axis=1)).ravel()
-
-
-def _draw_few(
-    labels: np.ndarray, seen: np.ndarray, per_class: int, seed: Sequence[int]
-) -> np.ndarray:
-    generator = np.random.default_rng(list(seed))
-    order = generator.permutation(seen)
+def _draw_few(labels: np.ndarray, seen: np.ndarray, seed: Sequence[int]) -> np.ndarray:
+    """Some nodes of each class; of a 0/1 matrix as many nodes as that would be."""
+    order = np.random.default_rng(seed).permutation(seen)
     if labels.ndim == 2:
-        return order[: per_class * labels.shape[1]]
+        return order[: FEW_LABELS * labels.shape[1]]
     classes = np.unique(labels[seen])
-    return np.concatenate([order[labels[order] == c][:per_class] for c in classes])
+    return np.concatenate([order[labels[order] == c][:FEW_LABELS] for c in classes])
 
 
 def _probe(
@@ -236,20 +213,10 @@ def _probe(
     Columns are centred and not standardised: with few labels, columns that hardly vary would
     become as loud as those that tell.
     """
-    known = labels[train]
-    if labels.ndim == 1:
-        classes = np.unique(known)
-        targets = (known[:, None] == classes).astype(np.float32)
-    else:
-        targets = known.astype(np.float32)
     inputs = directions[train]
     mean = np.asarray(inputs.mean(axis=0), np.float64).ravel()
     # On average an entry of a unit vector squares to 1 / width; the grid of C expects about 1.
     spread = np.full(inputs.shape[1], 1 / np.sqrt(inputs.shape[1]))
     scaling = Scaling(mean, spread)
-    fitted = logistic.fit_by_cross_validation(
-        Design.make(inputs, scaling), targets, exclusive=labels.ndim == 1, seed=seed
-    )
-    decisions = Design.make(directions[test], scaling).dot(fitted.weights)
-    predicted = classes[decisions.argmax(axis=1)] if labels.ndim == 1 else decisions > 0
-    return f1_scores(labels[test], predicted)[0]
+    probe = fit_probe("logreg", inputs, labels[train], scaling=scaling, seed=seed)
+    return f1_scores(labels[test], probe.predict(directions[test]))[0]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cade_tf import figures
+from cade_tf import display
 from cade_tf.inference.pairs import PairEmbedding
 
 SHOWN_NEIGHBORS = 6
@@ -51,7 +51,7 @@ def draw(pair: PairEmbedding, candidates: str, path: str | Path) -> None:
     Raises:
         InputError: matplotlib is missing, or the file cannot be written.
     """
-    figure = figures.require_matplotlib().Figure(figsize=(6.5, 5.5), layout="constrained")
+    figure = display.require_matplotlib().Figure(figsize=(6.5, 5.5), layout="constrained")
     count = len(pair.attention)
     axes = figure.subplots(
         2, 2, sharex="col", sharey="row", width_ratios=(4, 1), height_ratios=(1, 4)
@@ -76,4 +76,4 @@ def draw(pair: PairEmbedding, candidates: str, path: str | Path) -> None:
     side.set_xlabel("weight")
     top.set_title(f"Attention between {pair.ids[0]} and {pair.ids[1]} (red: no preference)")
     figure.colorbar(image, ax=axes, label="attention", shrink=0.8)
-    figures.save_figure(figure, path)
+    display.save_figure(figure, path)

@@ -1,6 +1,7 @@
 """Link prediction on any graph: hide edges, train, score; rank the links that a node lacks."""
 
 import dataclasses
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from cade_tf.graph.graph import Graph
 from cade_tf.graph.link_splits import LinkSplit, hidden_edges
 from cade_tf.inference.pair_scores import dual_affinities
 from cade_tf.models.dual_encoder import DualEncoder
-from cade_tf.training.trainer import Trained, one_config, train_graph
+from cade_tf.training.trained import Trained
+from cade_tf.training.trainer import one_config, train_graph
 
 DOT, DUAL = "dot", "dual"
 SCORES = (DUAL, DOT)
@@ -90,23 +92,22 @@ def predict_links(
     trained = train_graph(visible.subgraph(seen), config, run_dir=run_dir, progress=progress)
     embeddings = trained.embed(visible, progress=progress)
 
-    def dual(pairs: np.ndarray) -> np.ndarray:
-        return dual_affinities(
-            trained.model,
-            visible,
-            pairs,
-            draws=trained.config.embed_walks,
-            seed=trained.config.seed,
-            progress=progress,
-        )
-
-    dot = links.score(embeddings, split, "hadamard", "dot")
-    auc, ap = links.score_function(dual, split)
+    config = trained.config
+    dual = partial(
+        dual_affinities,
+        trained.model,
+        visible,
+        draws=config.embed_walks,
+        seed=config.seed,
+        progress=progress,
+    )
+    functions: dict[str, links.PairScore] = {DOT: links.dot_products(embeddings), DUAL: dual}
+    areas = {name: links.score_function(score, split) for name, score in functions.items()}
     return LinkPrediction(
         trained=trained,
         split=split,
         embeddings=embeddings,
-        scores={DOT: {"auc": dot.auc, "ap": dot.ap}, DUAL: {"auc": auc, "ap": ap}},
+        scores={name: {"auc": auc, "ap": ap} for name, (auc, ap) in areas.items()},
     )
 
 

@@ -11,17 +11,17 @@ Two protocols, both in every report:
 """
 
 import dataclasses
-import time
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
 from cade_tf.errors import InputError
 from cade_tf.evaluation.design import Matrix, as_dense
-from cade_tf.evaluation.probes import PROBES, Probe, fit_probe
+from cade_tf.evaluation.probes import PROBES, fit_probe
 from cade_tf.graph.link_splits import LinkSplit
 
-OPERATORS = ("concat", "average", "hadamard", "l1", "l2")
+OPERATORS = ("concat", "hadamard", "l1")
 PREDICTORS = (*PROBES, "dot")
 PAPER = ("concat", "sgd")
 STRONG = (("hadamard", "logreg"), ("l1", "logreg"), ("hadamard", "dot"))
@@ -32,26 +32,23 @@ MAX_SGD_VALUES = 250_000_000
 MAX_LOGREG_PAIRS = 100_000
 CHUNK = 65_536
 
+PairScore: TypeAlias = Callable[[np.ndarray], np.ndarray]
+"""From pairs of nodes [pairs, 2] to scores, higher where a link is more likely."""
+
 
 @dataclasses.dataclass(frozen=True)
 class LinkScores:
     """Area under the ROC curve and average precision, between 0 and 1.
 
     Args:
-        operator: How two embeddings become one input.
-        predictor: What scores that input.
         auc: On the test pairs.
         ap: On the test pairs.
         validation_auc: On the validation pairs; None where the split has none.
-        seconds: Time of fitting and scoring.
     """
 
-    operator: str
-    predictor: str
     auc: float
     ap: float
     validation_auc: float | None
-    seconds: float
 
 
 def pair_features(embeddings: Matrix, pairs: np.ndarray, operator: str) -> np.ndarray:
@@ -60,8 +57,7 @@ def pair_features(embeddings: Matrix, pairs: np.ndarray, operator: str) -> np.nd
     Args:
         embeddings: [nodes, width], dense or CSR.
         pairs: [pairs, 2], node positions.
-        operator: `concat` (twice as wide), `average`, `hadamard` (product), `l1` (absolute
-            difference) or `l2` (squared difference).
+        operator: `concat` (twice as wide), `hadamard` (product) or `l1` (absolute difference).
 
     Example:
 
@@ -72,14 +68,10 @@ def pair_features(embeddings: Matrix, pairs: np.ndarray, operator: str) -> np.nd
     second = as_dense(embeddings[pairs[:, 1]])
     if operator == "concat":
         return np.concatenate([first, second], axis=1)
-    if operator == "average":
-        return 0.5 * (first + second)
     if operator == "hadamard":
         return first * second
     if operator == "l1":
         return np.abs(first - second)
-    if operator == "l2":
-        return np.square(first - second)
     raise InputError("operator", "one of " + ", ".join(OPERATORS), operator, "Choose one.")
 
 
@@ -114,26 +106,18 @@ def score(
     """
     if predictor not in PREDICTORS:
         raise InputError("predictor", "one of " + ", ".join(PREDICTORS), predictor, "Choose one.")
-    started = time.monotonic()
-    probe = None
+    function = dot_products(embeddings)
     if predictor != "dot":
-        probe = _fit(embeddings, split, operator, predictor, seed)
+        function = _fit(embeddings, split, operator, predictor, seed)
     validation = None
     if len(split.validation_edges):
-        validation = _evaluate(
-            embeddings, split.validation_edges, split.validation_non_edges, operator, probe
-        )
-    if validating and validation:
-        auc, ap = validation
-    else:
-        auc, ap = _evaluate(embeddings, split.test_edges, split.test_non_edges, operator, probe)
-    validation_auc = validation[0] if validation else None
-    seconds = time.monotonic() - started
-    return LinkScores(operator, predictor, auc, ap, validation_auc, seconds)
+        validation = score_function(function, split, validating=True)
+    auc, ap = validation if validating and validation else score_function(function, split)
+    return LinkScores(auc, ap, validation[0] if validation else None)
 
 
 def score_protocols(
-    embeddings: Matrix, split: LinkSplit, *, validating: bool = False, seed: int = 0
+    embeddings: Matrix, split: LinkSplit, *, validating: bool = False
 ) -> dict[str, LinkScores]:
     """Scores both protocols, and every candidate of the strong one.
 
@@ -142,7 +126,7 @@ def score_protocols(
     """
 
     def one(operator: str, predictor: str) -> LinkScores:
-        return score(embeddings, split, operator, predictor, validating=validating, seed=seed)
+        return score(embeddings, split, operator, predictor, validating=validating)
 
     scores = {"paper": one(*PAPER)}
     candidates = {}
@@ -154,7 +138,9 @@ def score_protocols(
     return scores | candidates
 
 
-def _fit(embeddings: Matrix, split: LinkSplit, operator: str, predictor: str, seed: int) -> Probe:
+def _fit(
+    embeddings: Matrix, split: LinkSplit, operator: str, predictor: str, seed: int
+) -> PairScore:
     pairs = np.concatenate([split.train_edges, split.train_non_edges])
     linked = np.zeros((len(pairs), 1), np.int8)
     linked[: len(split.train_edges)] = 1
@@ -163,51 +149,50 @@ def _fit(embeddings: Matrix, split: LinkSplit, operator: str, predictor: str, se
     if len(pairs) > limit:
         chosen = np.random.default_rng(seed).choice(len(pairs), limit, replace=False)
         pairs, linked = pairs[chosen], linked[chosen]
-    return fit_probe(predictor, pair_features(embeddings, pairs, operator), linked, seed=seed)
+    probe = fit_probe(predictor, pair_features(embeddings, pairs, operator), linked, seed=seed)
+    return _by_chunks(
+        lambda pairs: probe.decisions(pair_features(embeddings, pairs, operator))[:, 0]
+    )
+
+
+def dot_products(vectors: Matrix) -> PairScore:
+    """The plain dot product of two vectors as the score of their pair.
+
+    Args:
+        vectors: [nodes, width], dense or CSR.
+    """
+
+    def score(pairs: np.ndarray) -> np.ndarray:
+        first, second = vectors[pairs[:, 0]], vectors[pairs[:, 1]]
+        if isinstance(first, np.ndarray):
+            return np.einsum("ij,ij->i", first, second)
+        return np.asarray(first.multiply(second).sum(axis=1)).ravel()
+
+    return _by_chunks(score)
+
+
+def _by_chunks(score: PairScore) -> PairScore:
+    """The same scores, of some pairs at a time: their inputs would be large."""
+    return lambda pairs: np.concatenate(
+        [score(pairs[start : start + CHUNK]) for start in range(0, max(len(pairs), 1), CHUNK)]
+    )
 
 
 def score_function(
-    function: Callable[[np.ndarray], np.ndarray], split: LinkSplit, *, validating: bool = False
+    function: PairScore, split: LinkSplit, *, validating: bool = False
 ) -> tuple[float, float]:
     """AUC and average precision of scores that need no predictor.
 
     Args:
-        function: From pairs [pairs, 2] to scores, higher where a link is more likely.
+        function: Scores of pairs.
         split: Validation and test pairs.
         validating: Whether to score the validation pairs instead of the test pairs.
     """
-    if validating:
-        return _areas(function, split.validation_edges, split.validation_non_edges)
-    return _areas(function, split.test_edges, split.test_non_edges)
-
-
-def _evaluate(
-    embeddings: Matrix,
-    edges: np.ndarray,
-    non_edges: np.ndarray,
-    operator: str,
-    probe: Probe | None,
-) -> tuple[float, float]:
-    def likely(pairs: np.ndarray) -> np.ndarray:
-        parts = (pairs[start : start + CHUNK] for start in range(0, len(pairs), CHUNK))
-        return np.concatenate([_likelihood(embeddings, part, operator, probe) for part in parts])
-
-    return _areas(likely, edges, non_edges)
-
-
-def _areas(
-    function: Callable[[np.ndarray], np.ndarray], edges: np.ndarray, non_edges: np.ndarray
-) -> tuple[float, float]:
     from sklearn.metrics import average_precision_score, roc_auc_score
 
+    edges, non_edges = split.test_edges, split.test_non_edges
+    if validating:
+        edges, non_edges = split.validation_edges, split.validation_non_edges
     truth = np.repeat([1, 0], [len(edges), len(non_edges)])
     likely = function(np.concatenate([edges, non_edges]))
     return float(roc_auc_score(truth, likely)), float(average_precision_score(truth, likely))
-
-
-def _likelihood(
-    embeddings: Matrix, pairs: np.ndarray, operator: str, probe: Probe | None
-) -> np.ndarray:
-    if probe is None:
-        return pair_features(embeddings, pairs, "hadamard").sum(axis=1)
-    return probe.decisions(pair_features(embeddings, pairs, operator))[:, 0]

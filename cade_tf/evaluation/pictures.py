@@ -1,13 +1,14 @@
-"""A picture of embeddings: nodes in the plane by t-SNE or UMAP, coloured by class."""
+"""Pictures: embeddings in the plane by t-SNE or UMAP; degrees and classes of a graph."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cade_tf.errors import InputError
+from cade_tf.display import require_matplotlib, save_figure, shown_in_notebooks
+from cade_tf.errors import InputError, missing_package
 from cade_tf.evaluation.design import Matrix, as_dense
-from cade_tf.figures import require_matplotlib, save_figure, shown_in_notebooks
+from cade_tf.graph.description import class_sizes
 from cade_tf.graph.graph import Graph
 
 TSNE, UMAP = "tsne", "umap"
@@ -15,34 +16,6 @@ METHODS = (TSNE, UMAP)
 
 # Beyond some thousand points t-SNE takes minutes and the picture becomes a blot.
 MAX_POINTS = 5_000
-
-
-def tsne_picture(
-    embeddings: Matrix,
-    labels: np.ndarray | None,
-    path: str | Path,
-    *,
-    title: str = "",
-    class_names: tuple[str, ...] | None = None,
-    seed: int = 0,
-) -> None:
-    """Draws nodes in the plane by t-SNE, coloured by class, into a file.
-
-    Args:
-        embeddings: [nodes, width], dense or CSR; at most `MAX_POINTS` nodes are drawn, chosen at
-            random.
-        labels: Class index per node, -1 for none; None draws all nodes in one colour.
-        path: File to write, png, pdf or svg.
-        title: Title of the picture.
-        class_names: Names of the classes for the legend.
-        seed: Seed of the choice and of t-SNE.
-
-    Raises:
-        InputError: matplotlib is missing, there are fewer than 5 nodes, or labels are a matrix.
-    """
-    if labels is not None and labels.ndim == 2:
-        raise InputError("labels", "one class per node", "a label matrix", "Leave the labels out.")
-    save_figure(_figure(embeddings, labels, title, class_names, TSNE, seed), path)
 
 
 def plot_embeddings(
@@ -73,43 +46,31 @@ def plot_embeddings(
         raise InputError(
             "embeddings", f"{graph.num_nodes} rows", embeddings.shape[0], "Embed this graph."
         )
-    labels = None if graph.is_multilabel else graph.labels
-    names = None if labels is None else graph.class_names
-    figure = _figure(embeddings, labels, title or graph.name, names, method, seed)
-    return shown_in_notebooks(figure)
-
-
-def _figure(
-    embeddings: Matrix,
-    labels: np.ndarray | None,
-    title: str,
-    class_names: tuple[str, ...] | None,
-    method: str,
-    seed: int,
-) -> Any:
     figures = require_matplotlib()
     if embeddings.shape[0] < 5:
         raise InputError("embeddings", "at least 5 nodes", embeddings.shape[0], "Draw more.")
     count = min(embeddings.shape[0], MAX_POINTS)
     chosen = np.random.default_rng(seed).choice(embeddings.shape[0], count, replace=False)
     points = _plane(embeddings[chosen], method, seed)
+    labels = None if graph.is_multilabel else graph.labels
+    names = graph.class_names
     classes = np.full(count, -1) if labels is None else labels[chosen]
     figure = figures.Figure(figsize=(7, 6))
     axes = figure.subplots()
     size = float(np.clip(10_000 / count, 4, 16))
     for index in np.unique(classes):
         mine = classes == index
-        name = "no label" if index < 0 else class_names[index] if class_names else f"class {index}"
+        name = "no label" if index < 0 else names[index] if names else f"class {index}"
         colour = "0.7" if index < 0 else f"C{index % 10}"
         axes.scatter(*points[mine].T, s=size, c=colour, label=name, linewidths=0)
     if labels is not None and len(np.unique(classes)) <= 20:
         axes.legend(
             markerscale=8 / size**0.5, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5)
         )
-    axes.set_title(title)
+    axes.set_title(title or graph.name)
     axes.set_xticks([])
     axes.set_yticks([])
-    return figure
+    return shown_in_notebooks(figure)
 
 
 def _plane(embeddings: Matrix, method: str, seed: int) -> np.ndarray:
@@ -122,21 +83,37 @@ def _plane(embeddings: Matrix, method: str, seed: int) -> np.ndarray:
         dense = PCA(50, random_state=seed).fit_transform(dense)
     if method == UMAP:
         neighbors = min(15, len(dense) - 1)
+        try:
+            from umap import UMAP as LearnUMAP
+        except ImportError as error:
+            raise missing_package("method", "umap-learn") from error
         # One thread: others would make the picture another one each time.
-        found = _require_umap()(n_neighbors=neighbors, random_state=seed, n_jobs=1)
+        found = LearnUMAP(n_neighbors=neighbors, random_state=seed, n_jobs=1)
         return np.asarray(found.fit_transform(dense))
     perplexity = min(30.0, (len(dense) - 1) / 3)
     return SklearnTSNE(perplexity=perplexity, init="pca", random_state=seed).fit_transform(dense)
 
 
-def _require_umap() -> Any:
-    try:
-        from umap import UMAP as LearnUMAP
-    except ImportError as error:
-        raise InputError(
-            "method",
-            "the package umap-learn",
-            "an installation without it",
-            'Install it with pip install "cade_tf[umap]", or use method="tsne".',
-        ) from error
-    return LearnUMAP
+def draw_graph(graph: Graph, path: str | Path) -> None:
+    """Draws the degree distribution and the class sizes.
+
+    Args:
+        graph: The graph.
+        path: File to write, png, pdf or svg.
+
+    Raises:
+        InputError: matplotlib is not installed.
+    """
+    figure = require_matplotlib().Figure(figsize=(9, 3.6))
+    axes = figure.subplots(1, 2)
+    degrees, counts = np.unique(graph.degrees, return_counts=True)
+    axes[0].loglog(degrees[degrees > 0], counts[degrees > 0], ".", color="#3465a4")
+    axes[0].set(title="degrees", xlabel="degree", ylabel="nodes")
+    if graph.labels is None:
+        axes[1].set_axis_off()
+    else:
+        sizes = class_sizes(graph)
+        axes[1].bar(np.arange(len(sizes)), sizes, color="#73a946")
+        axes[1].set(title="classes", xlabel="class", ylabel="nodes")
+    figure.suptitle(f"{graph.name}: {graph.num_nodes:,} nodes, {graph.num_edges:,} edges")
+    save_figure(figure, path)

@@ -62,13 +62,21 @@ class Probe:
         return decisions.argmax(axis=1)
 
 
-def fit_probe(name: str, inputs: Matrix, labels: np.ndarray, *, seed: int = 0) -> Probe:
+def fit_probe(
+    name: str,
+    inputs: Matrix,
+    labels: np.ndarray,
+    *,
+    scaling: Scaling | None = None,
+    seed: int = 0,
+) -> Probe:
     """Fits a probe.
 
     Args:
         name: `sgd` or `logreg`.
         inputs: [rows, width], dense or CSR.
         labels: Class index per row, or a 0/1 matrix.
+        scaling: How inputs are scaled; by default they are standardised.
         seed: Seed of the shuffles or folds.
 
     Returns:
@@ -89,7 +97,7 @@ def fit_probe(name: str, inputs: Matrix, labels: np.ndarray, *, seed: int = 0) -
             "labels", "at least two classes among the training rows", "one", "Label more nodes."
         )
     targets = _targets(labels)
-    scaling = Scaling.fit(inputs)
+    scaling = scaling or Scaling.fit(inputs)
     design = Design.make(inputs, scaling)
     if name == "sgd":
         return Probe(name, scaling, _sgd_weights(design.dense(), targets, seed), multilabel)

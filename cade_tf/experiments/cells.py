@@ -18,7 +18,8 @@ from cade_tf.config import Config, SplitOptions
 from cade_tf.errors import InputError
 from cade_tf.evaluation import classification, clustering, links, probes
 from cade_tf.experiments.methods import Embedded, method_of
-from cade_tf.experiments.single_run import versions, write_json
+from cade_tf.experiments.single_run import versions
+from cade_tf.files import write_json
 from cade_tf.graph.datasets import load_dataset
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.link_splits import LinkSplit, hidden_edges

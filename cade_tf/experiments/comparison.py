@@ -13,7 +13,7 @@ from cade_tf.experiments.single_run import (
     start_fresh,
     train_and_evaluate,
 )
-from cade_tf.graph import loading, splits
+from cade_tf.graph import datasets, splits
 from cade_tf.graph.features import FeatureTransform, node_features
 
 RAW_FEATURES = "raw_features"
@@ -53,7 +53,7 @@ def run_methods(config: Config, run_dir: Path, *, progress: bool = True) -> list
 
 def _raw_features(config: Config) -> Row:
     started = time.monotonic()
-    graph = loading.load(config)
+    graph = datasets.load(config)
     split = splits.node_split(graph, config)
     features = node_features(graph)
     transform = FeatureTransform.fit(features[split.seen], config, config.seed)

@@ -23,7 +23,8 @@ from cade_tf.evaluation.design import Matrix
 from cade_tf.experiments.cells import commit
 from cade_tf.experiments.declarations import RECONSTRUCTED
 from cade_tf.experiments.methods import Embedded, method_of
-from cade_tf.files import atomic_write
+from cade_tf.experiments.report import REPORT_FILE, markdown_table, spread_text, write_page
+from cade_tf.experiments.runner import summary
 from cade_tf.graph.datasets import load_dataset
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.link_splits import hidden_edges
@@ -66,7 +67,6 @@ COLUMNS = {
     "dual": "links, dual",
 }
 RESULTS_FILE = "results.jsonl"
-REPORT_FILE = "report.md"
 
 _TEXT = """# What is trained by default
 
@@ -82,9 +82,7 @@ edges, in a training of its own in which all nodes are seen; by the cosine of tw
 the pair's own dual score. PPI has reconstructed labels, the split of its data, and no NMI as labels
 overlap. Twitch is its Spanish graph. The command is `cade reproduce default`; a number is the mean
 over the seeds in the last column, and an empty place was not measured. *CPU s* is the processor
-time of one training and embedding, on one core.
-
-"""
+time of one training and embedding, on one core."""
 
 
 def run(
@@ -171,14 +169,11 @@ def _embed(method: str, graph: Graph, seen: np.ndarray, seed: int, run_dir: Path
 def _by_labels(
     graph: Graph, vectors: Matrix, seen: np.ndarray, unseen: np.ndarray, seed: int
 ) -> dict[str, Any]:
+    if graph.labels is None:
+        return {}
     generator = np.random.default_rng(seed)
     sides = [np.sort(generator.permutation(nodes)[:MOST_LABELLED]) for nodes in (seen, unseen)]
-    chosen = np.sort(np.concatenate(sides))
-    learnt, scored = (np.searchsorted(chosen, side) for side in sides)
-    labels = graph.labels
-    if labels is None:
-        return {}
-    (row,) = compare_nodes({"": vectors[chosen]}, labels[chosen], learnt, scored, seed=seed)
+    (row,) = compare_nodes({"": vectors}, graph.labels, *sides, seed=seed)
     found = dataclasses.asdict(row)
     return {name: round(found[name], 4) for name in list(COLUMNS)[:3] if found[name] is not None}
 
@@ -215,31 +210,34 @@ def write(folder: Path) -> Path:
     """
     rows = read(folder)
     titles = METHODS | PEERS
-    parts = [_TEXT, "## Against smoothed PCA, the mean over graphs\n\n", _differences(rows, titles)]
-    parts.append("\n## By graph\n\n")
-    parts.append(_head("graph", "method", *COLUMNS.values(), "CPU s", "seeds"))
+    table = []
     for graph in GRAPHS:
         title = graph + (" (reconstructed labels)" if graph in RECONSTRUCTED else "")
         for method, name in titles.items():
             cells = [row for row in rows if (row["graph"], row["method"]) == (graph, method)]
             if cells:
-                values = [_spread(cells, column) for column in COLUMNS]
-                seconds = _mean(cells, "seconds")
+                values = [_spread(cells, column, 3) for column in COLUMNS]
+                seconds = _spread(cells, "seconds", 0).split(" ")[0]
                 seeds = ", ".join(str(cell["seed"]) for cell in cells)
-                parts.append(_line(title, name, *values, _number(seconds, "{:.0f}"), seeds))
+                table.append([title, name, *values, seconds, seeds])
                 title = ""
+    parts = [
+        _TEXT,
+        "## Against smoothed PCA, the mean over graphs",
+        markdown_table(["method", *COLUMNS.values(), "graphs"], _differences(rows, titles)),
+        "## By graph",
+        markdown_table(["graph", "method", *COLUMNS.values(), "CPU s", "seeds"], table),
+    ]
     findings = folder / "findings.md"
     if findings.is_file():
-        parts.append("\n" + findings.read_text())
-    with atomic_write(folder / REPORT_FILE) as file:
-        file.write("".join(parts).encode())
-    return folder / REPORT_FILE
+        parts.append(findings.read_text().strip())
+    return write_page(folder / REPORT_FILE, parts)
 
 
-def _differences(rows: list[dict[str, Any]], titles: dict[str, str]) -> str:
+def _differences(rows: list[dict[str, Any]], titles: dict[str, str]) -> list[list[str]]:
     """Each method minus smoothed PCA: the mean over graphs of the means over seeds."""
     of = {_identity(row): row for row in rows}
-    lines = [_head("method", *COLUMNS.values(), "graphs")]
+    table = []
     for method, name in titles.items():
         mine = [row for row in rows if row["method"] == method]
         both = [(row, of.get((row["graph"], "smoothed_pca", row["seed"]))) for row in mine]
@@ -252,31 +250,12 @@ def _differences(rows: list[dict[str, Any]], titles: dict[str, str]) -> str:
                 if b and column in a and basis in b:
                     gains.setdefault(a["graph"], []).append(a[column] - b[basis])
             by_graph = [float(np.mean(found)) for found in gains.values()]
-            values.append(_number(float(np.mean(by_graph)) if by_graph else None, "{:+.3f}"))
+            values.append(f"{np.mean(by_graph):+.3f}" if by_graph else "")
         if both and method != "smoothed_pca":
-            lines.append(_line(name, *values, ", ".join(dict.fromkeys(r["graph"] for r in mine))))
-    return "".join(lines)
+            table.append([name, *values, ", ".join(dict.fromkeys(r["graph"] for r in mine))])
+    return table
 
 
-def _mean(rows: list[dict[str, Any]], column: str) -> float | None:
+def _spread(rows: list[dict[str, Any]], column: str, digits: int) -> str:
     values = [row[column] for row in rows if column in row]
-    return float(np.mean(values)) if values else None
-
-
-def _spread(rows: list[dict[str, Any]], column: str) -> str:
-    values = [row[column] for row in rows if column in row]
-    if len(values) < 2:
-        return _number(_mean(rows, column), "{:.3f}")
-    return f"{np.mean(values):.3f} ± {np.std(values, ddof=1):.3f}"
-
-
-def _number(value: float | None, form: str) -> str:
-    return "" if value is None else form.format(value)
-
-
-def _line(*cells: str) -> str:
-    return "| " + " | ".join(cells) + " |\n"
-
-
-def _head(*titles: str) -> str:
-    return _line(*titles) + "|" + "---|" * len(titles) + "\n"
+    return spread_text(summary(values), 1.0, digits) if values else ""

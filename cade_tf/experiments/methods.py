@@ -3,12 +3,14 @@
 import dataclasses
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from cade_tf.baselines import components, degree, graph2gauss, raw_features, smoothed_pca
+from cade_tf.baselines import graph2gauss, smoothed_pca
 from cade_tf.config import (
     Config,
     DataOptions,
@@ -84,6 +86,34 @@ class Method:
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
+def degree(graph: Graph) -> np.ndarray:
+    """log(1 + degree) as the whole embedding: how much of a score is popularity?
+
+    Example:
+
+    >>> degree(Graph.from_edges([[0, 1], [1, 2]])).shape
+    (3, 1)
+    """
+    return np.log1p(graph.degrees.astype(np.float32))[:, None]
+
+
+def components(graph: Graph) -> sp.csr_array:
+    """Which connected component a node is in, and nothing else: a column for each of them.
+
+    The dot product of two nodes is 1 within a component and 0 between two. PPI is 24 graphs that
+    are not joined, so that this alone tells most of its non-edges from its edges.
+
+    Example:
+
+    >>> components(Graph.from_edges([[0, 1], [2, 3]])).toarray().argmax(axis=1).tolist()
+    [0, 0, 1, 1]
+    """
+    found = graph.components()
+    values = np.ones(graph.num_nodes, np.float32)
+    shape = (graph.num_nodes, int(found.max(initial=0)) + 1)
+    return sp.csr_array((values, (np.arange(graph.num_nodes), found)), shape=shape)
+
+
 def _plain(embed: Callable[[Graph], Features]) -> Embed:
     """A method that neither learns nor has options."""
     return lambda graph, seen, config, run_dir: Embedded(embed(graph))
@@ -130,19 +160,11 @@ def _engine(**changes: Any) -> Embed:
             "steps": trained.steps,
         }
 
-        def score_pairs(pairs: np.ndarray) -> np.ndarray:
-            return dual_affinities(
-                trained.model,
-                graph,
-                pairs,
-                draws=config.embed_walks,
-                seed=config.seed,
-                progress=False,
-            )
-
-        def flatness(pairs: np.ndarray) -> float | None:
-            return attention_flatness(trained.model, graph, pairs, seed=config.seed)
-
+        draws, seed = config.embed_walks, config.seed
+        score_pairs = partial(
+            dual_affinities, trained.model, graph, draws=draws, seed=seed, progress=False
+        )
+        flatness = partial(attention_flatness, trained.model, graph, seed=seed)
         embeddings = trained.embed(graph, progress=False)
         return Embedded(embeddings, trained.seconds, details, score_pairs, flatness)
 
@@ -154,9 +176,9 @@ _PCA = (*_FEATURES, "dim", "seed")
 _G2G = {"feature_scaling": "none", "steps": 200, "learning_rate": 1e-3, "dim": 256}
 _UNTRAINED_ENGINE = _engine(model="graphsage", steps=0, epochs=0)
 _METHODS = (
-    Method("raw_features", "RawFeats", (), _plain(raw_features.embed)),
-    Method("degree", "Degree alone", (), _plain(degree.embed)),
-    Method("components", "Connected component alone", (), _plain(components.embed)),
+    Method("raw_features", "RawFeats", (), _plain(node_features)),
+    Method("degree", "Degree alone", (), _plain(degree)),
+    Method("components", "Connected component alone", (), _plain(components)),
     Method("smoothed_pca", "Smoothed PCA", _PCA, _smoothed_pca, options={"dim": 256}),
     Method(
         "graph2gauss",

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from cade_tf import presets
+from cade_tf.display import require_matplotlib, save_figure
 from cade_tf.experiments.cells import CLASSIFICATION
 from cade_tf.experiments.declarations import TITLES, labelled_title, main_metrics
-from cade_tf.figures import require_matplotlib, save_figure
 
 
 @contextlib.contextmanager

@@ -10,11 +10,11 @@ from scipy import stats
 
 from cade_tf import presets
 from cade_tf.errors import InputError
-from cade_tf.experiments import plots
-from cade_tf.experiments.declarations import METRICS, UNRANKED, main_metrics
+from cade_tf.experiments import paper, plots
+from cade_tf.experiments.cells import load_graph
+from cade_tf.experiments.declarations import METRICS, UNRANKED, labelled_title, main_metrics
 from cade_tf.experiments.methods import method_of
-from cade_tf.experiments.single_run import write_json
-from cade_tf.files import atomic_write
+from cade_tf.files import write_json, write_text
 
 RESULTS_FILE = "results.json"
 REPORT_FILE = "report.md"
@@ -22,6 +22,7 @@ NOTES_FILE = "notes.md"
 """What people have to say about the numbers; kept when the numbers are written again."""
 
 BLOCKS = (None, *presets.PRESETS)
+_DATA_COLUMNS = ("nodes", "edges", "classes", "features", "average degree")
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -45,8 +46,7 @@ def write_page(path: Path, parts: Iterable[str]) -> Path:
     Returns:
         The path.
     """
-    with atomic_write(path) as file:
-        file.write(("\n\n".join(parts) + "\n").encode())
+    write_text(path, "\n\n".join(parts) + "\n")
     return path
 
 
@@ -69,6 +69,37 @@ def write(results: dict[str, Any], folder: Path) -> Path:
     write_json(folder / RESULTS_FILE, results)
     pictures = [path.name for path in plots.draw(results, folder)]
     return write_page(folder / REPORT_FILE, render(results, pictures, notes_of(folder)))
+
+
+def write_data(folder: Path, data_dir: str | None = None) -> Path:
+    """Writes the paper's table of data sets next to what the files hold.
+
+    A data set that is not there is shown as such.
+
+    Args:
+        folder: Folder of the report.
+        data_dir: Folder of the data sets.
+
+    Returns:
+        Path of report.md.
+    """
+    rows, reasons = [], []
+    for dataset, printed in paper.DATA.items():
+        title = labelled_title(dataset)
+        try:
+            graph = load_graph(dataset, data_dir)
+        except InputError:
+            reasons.append(f"{title} is not available here; `cade data list` says where it is.")
+            cells = [f"not available [{number:,}]" for number in printed]
+        else:
+            degree = 2 * graph.num_edges / graph.num_nodes
+            found = (graph.num_nodes, graph.num_edges, graph.num_classes, graph.num_features)
+            cells = [f"{a:,} [{b:,}]" for a, b in zip(found, printed, strict=False)]
+            cells.append(f"{degree:.2f} [{printed[-1]:.2f}]")
+        rows.append([title, *cells])
+    parts = ["# Data sets", "Counted from the files; the paper's number in brackets."]
+    parts += [markdown_table(["", *_DATA_COLUMNS], rows), *reasons, *notes_of(folder)[1:]]
+    return write_page(folder / REPORT_FILE, parts)
 
 
 def read(folder: Path) -> dict[str, Any]:
@@ -111,7 +142,7 @@ def render(
     parts += _section("Marks", marks.legend())
     parts += _section("CADE against GraphSAGE, paired by split", _paired_tests(results))
     trained = [e for e in results["entries"] if "scores" in e and e["preset"]]
-    times = _grid(trained, lambda entry: _spread(entry["training_seconds"], 1.0, 0))
+    times = _grid(trained, lambda entry: spread_text(entry["training_seconds"], 1.0, 0))
     parts += _section("Seconds of training", times)
     parts += _section("Options", _options(results))
     return parts + _section("Plots", "\n\n".join(f"![{name}]({name})" for name in pictures))
@@ -213,12 +244,13 @@ def score_table(
         if score is None:
             return f"not run{paper}{marks.of(entry)}"
         is_best = score["mean"] == best[entry["column"]] and metric not in UNRANKED
-        return _spread(score, 100.0, 1, bold=is_best) + paper + marks.of(entry)
+        return spread_text(score, 100.0, 1, bold=is_best) + paper + marks.of(entry)
 
     return _grid(entries, shown)
 
 
-def _spread(score: dict[str, Any], factor: float, digits: int, bold: bool = False) -> str:
+def spread_text(score: dict[str, Any], factor: float, digits: int, bold: bool = False) -> str:
+    """Mean and standard deviation of a `runner.summary`; the mean alone of one value."""
     text = f"{factor * score['mean']:.{digits}f}"
     if bold:
         text = f"**{text}**"

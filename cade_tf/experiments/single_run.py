@@ -2,7 +2,6 @@
 
 import dataclasses
 import importlib.metadata
-import json
 import logging
 import platform
 import resource
@@ -14,24 +13,31 @@ import numpy as np
 import tensorflow as tf
 
 from cade_tf.config import CONFIG_FILE, Config
+from cade_tf.errors import InputError
 from cade_tf.evaluation import classification, probes
 from cade_tf.evaluation.comparison import LinkQuality, NodeScores, table
 from cade_tf.experiments import untrained
-from cade_tf.experiments.validation import make_validate
-from cade_tf.files import atomic_write
-from cade_tf.graph import loading, splits
+from cade_tf.files import write_json
+from cade_tf.graph import datasets, splits
 from cade_tf.graph.graph import Graph
 from cade_tf.inference import outputs
+from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.training import devices, manifest, projector, run_folder, run_lock
+from cade_tf.training.loop import Validate
 from cade_tf.training.metrics import equal_embeddings
 from cade_tf.training.summaries import Summaries
-from cade_tf.training.trainer import Trained, train_graph
+from cade_tf.training.trained import Trained
+from cade_tf.training.trainer import train_graph
+from cade_tf.training.validation import HeldOutRank
 
 RESULT_FILE = "result.json"
 SPLIT_FILE = "split.npz"
 FINAL_SCORES = ("micro_f1", "macro_f1")
 HELD_OUT_LABELS = 0.3
 """Share of labels that a probe is scored on, where training sees all nodes."""
+
+VALIDATION_PROBE = "sgd"
+"""The quicker of the two; validation compares steps of one run, not methods."""
 
 _log = logging.getLogger(__name__)
 
@@ -78,7 +84,7 @@ def _run(
     progress: bool,
     compared: bool,
 ) -> dict:
-    graph = loading.load(config, progress=progress)
+    graph = datasets.load(config, progress=progress)
     split = splits.node_split(graph, config)
     scored = scored_split(graph.labels, split)
     held_out = untrained.held_out_edges(graph, config)
@@ -122,19 +128,34 @@ def _run(
             trained.steps * config.batch_size / max(trained.seconds, 1e-9), 1
         ),
         "embedding_seconds": round(embedding_seconds, 3),
+    }
+    return write_result(run_dir, result, started)
+
+
+def write_result(
+    run_dir: Path, result: dict[str, Any], started: float, split_file: str = SPLIT_FILE
+) -> dict[str, Any]:
+    """Writes result.json and then, as the last file of a finished run, its manifest.
+
+    Args:
+        run_dir: Folder of the run.
+        result: What there is to say; time, memory and versions are added.
+        started: When the run began, by `time.monotonic`.
+        split_file: Name of the file with the split.
+
+    Returns:
+        What result.json holds.
+    """
+    result = result | {
         "total_seconds": round(time.monotonic() - started, 3),
-        "peak_memory_mib": peak_memory_mib(),
+        # The largest resident set that this process has had.
+        "peak_memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "versions": versions(),
     }
-    write_result(run_dir, result)
-    return result
-
-
-def write_result(run_dir: Path, result: dict[str, Any], split_file: str = SPLIT_FILE) -> None:
-    """Writes result.json and then, as the last file of a finished run, its manifest."""
     write_json(run_dir / RESULT_FILE, result)
     files = (outputs.EMBEDDINGS_FILE, outputs.NODE_IDS_FILE, split_file, RESULT_FILE)
     manifest.record(run_dir, (CONFIG_FILE, run_folder.ENCODER_FILE, *files))
+    return result
 
 
 def start_fresh(config: Config, run_dir: Path) -> Config:
@@ -169,6 +190,49 @@ def _for_tensorboard(
     text = table(comparison) if comparison else ""
     summaries.final(config, final, trained.steps, seen, text)
     summaries.close()
+
+
+def make_validate(graph: Graph, split: splits.NodeSplit, config: Config) -> Validate:
+    """A function that scores an encoder on the validation nodes.
+
+    Args:
+        graph: The whole graph; its test nodes are not looked at.
+        split: The split.
+        config: Options.
+
+    Returns:
+        A function of encoder and step that gives `mrr` and, where nodes have labels, `probe`.
+
+    Raises:
+        InputError: There are no validation nodes, or no labels to stop on.
+    """
+    if not len(split.validation):
+        raise InputError(
+            "validate_every", "a split with validation nodes", "none", "Use a larger graph."
+        )
+    if config.stop_on == "probe" and graph.labels is None:
+        raise InputError("stop_on", "a graph with labels", "none", "Stop on mrr instead.")
+    both = np.sort(np.concatenate([split.train, split.validation]))
+    part = graph.subgraph(both)
+    held_out = np.searchsorted(both, split.validation)
+    train = np.searchsorted(both, split.train)
+    rank = HeldOutRank(part, held_out, config)
+
+    def validate(model: DualEncoder, step: int) -> dict[str, float]:
+        scores = {"mrr": rank(model)}
+        if part.labels is not None:
+            embeddings = model.embed(
+                part,
+                walks=1,
+                seed=config.seed,
+                batch_size=config.embed_batch_size,
+                progress=False,
+            )
+            found = classification.score(embeddings, part.labels, train, held_out, VALIDATION_PROBE)
+            scores["probe"] = found.micro_f1
+        return scores
+
+    return validate
 
 
 def scored_split(labels: np.ndarray | None, split: splits.NodeSplit) -> splits.NodeSplit:
@@ -257,17 +321,6 @@ def describe(graph: Graph, split: splits.NodeSplit) -> dict[str, Any]:
         "seen": len(split.seen),
         "unseen": len(split.test),
     }
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Writes JSON atomically."""
-    with atomic_write(path) as file:
-        file.write((json.dumps(value, indent=2) + "\n").encode())
-
-
-def peak_memory_mib() -> int:
-    """The largest resident set that this process has had."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def versions() -> dict[str, str]:

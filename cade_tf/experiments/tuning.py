@@ -11,12 +11,12 @@ import optuna
 from optuna.trial import TrialState
 
 from cade_tf.config import Config
+from cade_tf.display import require_matplotlib, save_figure
 from cade_tf.errors import InputError
 from cade_tf.experiments.search_space import SearchSpace
-from cade_tf.experiments.validation import make_validate
-from cade_tf.figures import require_matplotlib, save_figure
-from cade_tf.files import atomic_write
-from cade_tf.graph import loading, splits
+from cade_tf.experiments.single_run import make_validate
+from cade_tf.files import write_text
+from cade_tf.graph import datasets, splits
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.training.trainer import train_graph
 
@@ -83,7 +83,7 @@ def tune(
         raise InputError(
             "validate_every", "above 0", "0", "Add --validate_every=N to the search file."
         )
-    graph = loading.load(config, progress=progress)
+    graph = datasets.load(config, progress=progress)
     split = splits.node_split(graph, config)
     folder.mkdir(parents=True, exist_ok=True)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -150,8 +150,8 @@ def _of_state(study: optuna.Study, state: TrialState | None = None) -> list[Any]
 def _write_best(study: optuna.Study, space: SearchSpace, folder: Path) -> None:
     if _of_state(study, TrialState.COMPLETE):
         text = f"# Validation score {study.best_value:.4f}, trial {study.best_trial.number}."
-        with atomic_write(folder / BEST_FILE) as file:
-            file.write("\n".join([text, *space.flags(study.best_params), ""]).encode())
+        flags = space.flags(study.best_params)
+        write_text(folder / BEST_FILE, "\n".join([text, *flags, ""]))
 
 
 def _importances(study: optuna.Study, picture: Path) -> dict[str, float]:

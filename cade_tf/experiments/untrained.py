@@ -1,7 +1,7 @@
 """A trained model against what needs no training: raw features and smoothed PCA."""
 
 import logging
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from cade_tf.graph.graph import Graph
 from cade_tf.graph.link_splits import LinkSplit, hidden_edges
 from cade_tf.graph.splits import NodeSplit
 from cade_tf.inference.pair_scores import dual_affinities
-from cade_tf.training.trainer import Trained
+from cade_tf.training.trained import Trained
 
 MOST_NODES = 10_000
 """Nodes of each side, those a probe learns and those it is scored on; more are sampled."""
@@ -53,13 +53,7 @@ def compare(
     learnt, tested = (
         _sample(labelled(graph.labels, nodes), generator) for nodes in (scored.seen, scored.test)
     )
-    chosen = np.sort(np.concatenate([learnt, tested]))
-    return compare_nodes(
-        {name: vectors[chosen] for name, vectors in methods.items()},
-        graph.labels[chosen],
-        np.searchsorted(chosen, learnt),
-        np.searchsorted(chosen, tested),
-    )
+    return compare_nodes(methods, graph.labels, learnt, tested)
 
 
 def held_out_edges(graph: Graph, config: Config) -> LinkSplit | None:
@@ -100,11 +94,8 @@ def compare_by_edges(
         **_without_training(visible, seen, config.dim, config.seed),
         config.model: trained.embed(visible, progress=False),
     }
-    options: dict[str, Any] = {"draws": config.embed_walks, "seed": config.seed}
-
-    def dual(pairs: np.ndarray) -> np.ndarray:
-        return dual_affinities(trained.model, visible, pairs, **options, progress=False)
-
+    draws, seed = config.embed_walks, config.seed
+    dual = partial(dual_affinities, trained.model, visible, draws=draws, seed=seed, progress=False)
     return compare_links(methods, split, functions={f"{config.model}, dual score": dual})
 
 

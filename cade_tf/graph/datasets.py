@@ -1,4 +1,4 @@
-"""The known data sets of datasets.json: what they are, where their files lie and come from."""
+"""The graph of a command: one of the known data sets of datasets.json, or the user's own files."""
 
 import dataclasses
 import difflib
@@ -8,13 +8,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from cade_tf.config import DataOptions
 from cade_tf.errors import InputError
 from cade_tf.graph import readers
 from cade_tf.graph.digits import digits
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.splits import sub_ppi
+from cade_tf.progress import Shown
 
 DATA_DIR_VARIABLE = "CADE_DATA_DIR"
+DEFAULT_DATASET = "digits"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -163,3 +166,33 @@ def _check_complete(name: str, path: Path) -> None:
                 f"no {path / remote.place / remote.name}",
                 f"Run cade data download --dataset={name}, or read a part of it as graph.",
             )
+
+
+def load(options: DataOptions, *, verify: bool = False, progress: Shown = True) -> Graph:
+    """Reads the graph that the options name; `digits` where they name none.
+
+    Args:
+        options: Data set or path, and what belongs to it.
+        verify: Whether a file of our own is proved again (`cade data check`).
+        progress: Whether to show how far a large file has been read.
+
+    Returns:
+        The graph.
+
+    Raises:
+        InputError: Anything is missing or wrong; the message names the file.
+    """
+    options.check_companions()
+    paths = options.graph_paths()
+    if not paths:
+        return load_dataset(options.dataset or DEFAULT_DATASET, options.data_dir, verify=verify)
+    if len(paths) > 1:
+        return readers.read_several(paths, verify=verify, progress=progress)
+    return readers.read(
+        paths[0],
+        format=options.format,
+        features=options.features,
+        labels=options.labels,
+        verify=verify,
+        progress=progress,
+    )

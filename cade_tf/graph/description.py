@@ -48,7 +48,8 @@ def _structure(graph: Graph) -> list[Row]:
     ]
     if nodes:
         quartiles = np.percentile(degrees, (0, 25, 50, 75, 100), method="lower")
-        rows.append(("degree", f"mean {degrees.mean():.3f}, quartiles " + _joined(quartiles)))
+        shown = " / ".join(f"{value:,}" for value in quartiles)
+        rows.append(("degree", f"mean {degrees.mean():.3f}, quartiles {shown}"))
         rows.append(("degree counts", _degree_counts(degrees)))
         sizes = np.bincount(graph.components())
         largest = int(sizes.max())
@@ -87,15 +88,22 @@ def _features(graph: Graph) -> list[Row]:
     ]
 
 
+def class_sizes(graph: Graph) -> np.ndarray:
+    """Number of nodes of each class, of a graph with labels."""
+    labels = np.asarray(graph.labels)
+    if graph.is_multilabel:
+        return labels.sum(axis=0)
+    return np.bincount(labels[labels >= 0], minlength=graph.num_classes)
+
+
 def _labels(graph: Graph) -> list[Row]:
     if graph.labels is None:
         return [("classes", "none")]
+    counts = class_sizes(graph)
     if graph.is_multilabel:
         mean = graph.labels.sum() / max(graph.num_nodes, 1)
-        counts = graph.labels.sum(axis=0)
         rows = [("classes", f"{graph.num_classes:,}, {mean:.2f} per node (multi-label)")]
     else:
-        counts = np.bincount(graph.labels[graph.labels >= 0], minlength=graph.num_classes)
         rows = [("classes", f"{graph.num_classes:,}")]
         missing = int((graph.labels < 0).sum())
         if missing:
@@ -182,8 +190,7 @@ def _label_notes(graph: Graph) -> list[str]:
     if graph.is_multilabel:
         return []
     found = []
-    counts = np.bincount(graph.labels[graph.labels >= 0], minlength=graph.num_classes)
-    rare = int((counts < 2).sum())
+    rare = int((class_sizes(graph) < 2).sum())
     if rare:
         found.append(f"{rare:,} classes have fewer than 2 nodes.")
     missing = int((graph.labels < 0).sum())
@@ -210,7 +217,3 @@ def _feature_notes(features: Features) -> list[str]:
 def _share(part: float, whole: float) -> str:
     share = 100 * part / whole if whole else 0.0
     return f"{share:.1f} %" if share >= 1 else f"{share:.2g} %"
-
-
-def _joined(values: np.ndarray) -> str:
-    return " / ".join(f"{value:,}" for value in values)

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from cade_tf import problems
+from cade_tf.display import html_table, short
 from cade_tf.errors import InputError
 from cade_tf.graph.edges import NOTHING_DROPPED, EdgeReport, simple_csr
 from cade_tf.graph.naming import by_position
@@ -28,7 +29,6 @@ from cade_tf.graph.validation import (
     integers,
     per_node,
 )
-from cade_tf.notebooks import html_table, short
 
 __all__ = ["EdgeReport", "Features", "Graph"]
 
@@ -274,12 +274,12 @@ class Graph:
 
     @property
     def num_classes(self) -> int:
-        """Number of classes, 0 for a graph without labels."""
+        """Number of classes, 0 for a graph without labels; also those that no node here has."""
         if self.labels is None:
             return 0
         if self.is_multilabel:
             return self.labels.shape[1]
-        return int(self.labels.max(initial=-1)) + 1
+        return max(int(self.labels.max(initial=-1)) + 1, len(self.class_names or ()))
 
     @property
     def is_multilabel(self) -> bool:

@@ -327,7 +327,9 @@ def from_edge_index(edge_index: Any, **fields: Any) -> Graph:
             "none" if array is None else f"shape {array.shape}",
             "Use Graph.from_edges for [edges, 2].",
         )
-    plain: dict[str, Any] = {n: _numpy(v) if _is_tensor(v) else v for n, v in fields.items()}
+    plain: dict[str, Any] = {
+        name: _numpy(value) if hasattr(value, "numpy") else value for name, value in fields.items()
+    }
     return Graph.from_edges(array.T, **plain)
 
 
@@ -345,7 +347,7 @@ def from_pyg(data: Any, *, name: str = "graph") -> Graph:
     Raises:
         InputError: There is no `edge_index`, or something does not fit.
     """
-    fields = {"features": getattr(data, "x", None), "labels": _classes(getattr(data, "y", None))}
+    fields = {"features": getattr(data, "x", None), "labels": getattr(data, "y", None)}
     weights = _numpy(getattr(data, "edge_weight", None))
     if weights is not None:
         fields["edge_weights"] = weights.ravel()
@@ -393,21 +395,11 @@ def from_dgl(
         [_numpy(sources), _numpy(targets)],
         num_nodes=int(graph.num_nodes()),
         features=nodes.get(features),
-        labels=_classes(nodes.get(labels)),
+        labels=nodes.get(labels),
         split=_split(nodes.get),
         name=name,
         **fields,
     )
-
-
-def _classes(labels: Any) -> np.ndarray | None:
-    """A 0/1 matrix as integers; PyG and DGL hold it as floats."""
-    array = _numpy(labels)
-    if array is None or array.ndim != 2 or array.shape[1] == 1:
-        return array
-    if not np.isin(array, (0, 1)).all():
-        raise InputError("labels", "classes or a 0/1 matrix", "others", "Leave them out.")
-    return array.astype(np.int64)
 
 
 def _split(mask_of: Any) -> np.ndarray | None:
@@ -416,10 +408,6 @@ def _split(mask_of: Any) -> np.ndarray | None:
     if validation is None or test is None or not validation.ndim == test.ndim == 1:
         return None
     return np.where(test, 2, np.where(validation, 1, 0))
-
-
-def _is_tensor(value: Any) -> bool:
-    return hasattr(value, "numpy") and not isinstance(value, np.ndarray)
 
 
 def _numpy(value: Any) -> np.ndarray | None:

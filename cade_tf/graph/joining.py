@@ -59,7 +59,9 @@ def join_graphs(
         "indices": np.concatenate(
             [g.indices.astype(np.int64) + s for g, s in zip(graphs, starts, strict=False)]
         ),
-        "node_ids": np.concatenate([_ids(n, g) for n, g in zip(names, graphs, strict=True)]),
+        "node_ids": np.array(
+            [f"{n}/{id}" for n, g in zip(names, graphs, strict=True) for id in g.ids.tolist()], str
+        ),
         "positional_ids": not all(graph.has_given_ids for graph in graphs),
         "graph_ids": np.repeat(np.arange(len(graphs)), sizes),
         "features": _features(graphs, names),
@@ -79,10 +81,6 @@ def join_graphs(
         name=name,
         **fields,
     )
-
-
-def _ids(name: str, graph: Graph) -> np.ndarray:
-    return np.array([f"{name}/{node}" for node in graph.ids.tolist()], str)
 
 
 def _features(graphs: Sequence[Graph], names: Sequence[str]) -> Features | None:

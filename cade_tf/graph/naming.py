@@ -200,7 +200,8 @@ def _labels(labels: Any, ids: np.ndarray | None, names: Sequence[str] | None) ->
     if values.ndim == 2 and values.shape[1] == 1:
         values = values.ravel()
     found: dict[str, Any] = {}
-    if values.ndim == 1 and values.dtype.kind == "f":
+    if values.dtype.kind == "f":
+        # Also a 0/1 matrix, which other libraries hold as floats.
         values = _whole_numbers(values)
     elif values.ndim == 1 and values.dtype.kind in "UO":
         found = class_indices(values, names)

@@ -124,14 +124,18 @@ def checked_features(features: Any, nodes: int, finite: bool) -> Features:
             "features", f"{nodes} rows, one per node", given.shape[0], "Give every node a row."
         )
     with np.errstate(over="ignore"):
-        matrix = _float_csr(given) if sp.issparse(given) else _float_dense(given)
-    if finite:
-        check_finite(matrix)
+        matrix = (
+            _float_csr(given) if sp.issparse(given) else np.ascontiguousarray(given, np.float32)
+        )
+    values = matrix.data if sp.issparse(matrix) else matrix
+    if finite and not np.isfinite(values).all():
+        raise InputError(
+            "features",
+            "finite numbers",
+            f"{int((~np.isfinite(values)).sum()):,} NaN or infinite values",
+            "Fill or drop them before loading.",
+        )
     return matrix
-
-
-def _float_dense(matrix: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(matrix, dtype=np.float32)
 
 
 def _float_csr(matrix: Any) -> sp.csr_array:
@@ -190,23 +194,6 @@ def check_compressed(name: str, matrix: Any) -> None:
     if getattr(matrix, "format", None) in ("csr", "csc"):
         kind = sp.csr_array if matrix.format == "csr" else sp.csc_array
         sparse_matrix(name, (matrix.data, matrix.indices, matrix.indptr), matrix.shape, kind)
-
-
-def check_finite(features: Features) -> None:
-    """Whether all features are finite.
-
-    Raises:
-        InputError: NaN or infinity.
-    """
-    values = features if isinstance(features, np.ndarray) else features.data
-    if not np.isfinite(values).all():
-        count = int((~np.isfinite(values)).sum())
-        raise InputError(
-            "features",
-            "finite numbers",
-            f"{count:,} NaN or infinite values",
-            "Fill or drop them before loading.",
-        )
 
 
 def checked_labels(labels: Any, nodes: int) -> np.ndarray:

@@ -4,7 +4,6 @@ A preset is a module of this package: `paper` is the paper's own method, the sam
 `recommended` reads the graph.
 """
 
-import importlib.util
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,11 +17,6 @@ TITLES = {
 }
 
 
-def is_available(preset: str) -> bool:
-    """Whether this version of cade_tf has a preset."""
-    return importlib.util.find_spec(f"cade_tf.presets.{preset}") is not None
-
-
 def complete(given: Mapping[str, Any], default_model: str) -> dict[str, Any]:
     """Options that are given, and a preset's values of those that are not.
 
@@ -33,9 +27,6 @@ def complete(given: Mapping[str, Any], default_model: str) -> dict[str, Any]:
     Returns:
         Values by name; what neither the preset nor `given` has keeps its default.
 
-    Raises:
-        InputError: The preset cannot be completed without a graph.
-
     Example:
 
     >>> options = complete({"preset": "paper", "k": 5}, "cade_ms")
@@ -44,8 +35,7 @@ def complete(given: Mapping[str, Any], default_model: str) -> dict[str, Any]:
     >>> complete({"preset": "paper", "steps": 300}, "cade_ms")["epochs"]
     0
     """
-    preset = given.get("preset")
-    if preset != "paper":
+    if given.get("preset") != "paper":
         # The recommended preset looks at the graph, which is not loaded yet.
         return dict(given)
     values = paper.options(given.get("model", default_model))
@@ -66,10 +56,10 @@ def options_of(
         given: Options that do not come from the preset.
 
     Raises:
-        InputError: This version of cade_tf has no such preset.
+        InputError: There is no such preset.
     """
-    if preset not in PRESETS or not is_available(preset):
-        raise InputError("preset", "a preset of this version of cade_tf", preset, "Use paper.")
+    if preset not in PRESETS:
+        raise InputError("preset", "one of " + ", ".join(PRESETS), preset, "Choose one.")
     if preset == "paper":
         return paper.options(model) | dict(given)
     # These read options, whose module reads this one.

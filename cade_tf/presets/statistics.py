@@ -22,7 +22,6 @@ class GraphStatistics:
 
     Args:
         nodes: Number of nodes.
-        edges: Number of undirected edges.
         mean_degree: Mean number of neighbours.
         kind: `none` (no features), `binary` (0 or 1), `counts` (sparse integers), `weights`
             (sparse numbers of at least 0, such as TF-IDF) or `dense` (anything else).
@@ -41,7 +40,6 @@ class GraphStatistics:
     """
 
     nodes: int
-    edges: int
     mean_degree: float
     kind: str
     width: int
@@ -66,7 +64,6 @@ class GraphStatistics:
             autocorrelation = _autocorrelation(graph, graph.features, kind, rows, generator)
         return cls(
             nodes=graph.num_nodes,
-            edges=graph.num_edges,
             mean_degree=2 * graph.num_edges / max(graph.num_nodes, 1),
             kind=kind,
             width=width,

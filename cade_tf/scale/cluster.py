@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from cade_tf.errors import InputError
-from cade_tf.scale.row_adam import ShardedVariable
+from cade_tf.scale.bias_stores import ShardedVariable
 from cade_tf.training.devices import lost_process
 
 EXAMPLE = (
@@ -77,8 +77,7 @@ class Cluster:
             finally:
                 self._partitioner.active = False
         self.heard()
-        kind = ShardedVariable
-        return made if isinstance(made, kind) else kind([made])
+        return made if isinstance(made, ShardedVariable) else ShardedVariable([made])
 
     def run_all(self, work: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Lets the workers do all calls of a function, in any order, each until it succeeds.

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from cade_tf.files import atomic_write
+from cade_tf.files import write_json
 from cade_tf.scale.signs_of_life import Watched
 
 CLUSTER_FILE = "cluster.json"
@@ -137,8 +137,7 @@ class LocalCluster:
             {"role": role, "index": index, "pid": watched.process.pid}
             for (role, index), watched in self._processes.items()
         ]
-        with atomic_write(self.folder / CLUSTER_FILE) as file:
-            file.write((json.dumps(listed, indent=2) + "\n").encode())
+        write_json(self.folder / CLUSTER_FILE, listed)
 
     @contextlib.contextmanager
     def _forwarded_signals(self) -> Iterator[None]:

@@ -11,8 +11,7 @@ from cade_tf.graph.features import FeatureTransform
 from cade_tf.graph.shards import CHUNK_BYTES, ShardedGraph
 from cade_tf.sampling.graph_tables import GraphTables
 from cade_tf.sampling.tables import RowSource, SparseTable, Table
-from cade_tf.scale.mapped_table import MappedTable, Residency
-from cade_tf.scale.sharded_table import ShardedTable
+from cade_tf.scale.distant_tables import MappedTable, Residency, ShardedTable
 
 OpenTable: TypeAlias = Callable[[str], Table]
 """Finds a table by the name of its array; calls with one name give one table."""

@@ -18,11 +18,10 @@ from cade_tf.inference import outputs
 from cade_tf.inference.algorithm1 import embed_all_nodes
 from cade_tf.progress import Shown
 from cade_tf.scale import cluster, cluster_embedding, sharded_training, signs_of_life, traffic
+from cade_tf.scale.bias_stores import LARGEST_BYTES, ShardedBias, own_copy, with_own_bias
 from cade_tf.scale.cluster_loop import ClusterLoop
-from cade_tf.scale.mapped_table import DEFAULT_RESIDENT_BYTES
-from cade_tf.scale.own_bias import LARGEST_BYTES, own_copy, with_own_bias
+from cade_tf.scale.distant_tables import DEFAULT_RESIDENT_BYTES
 from cade_tf.scale.shard_tables import MappedTables, ShardedTables, make_shard_tables
-from cade_tf.scale.sharded_bias import ShardedBias
 from cade_tf.scale.signs_of_life import AnswerWatch
 from cade_tf.training import run_folder, run_lock
 from cade_tf.training.loop import Loop
@@ -114,7 +113,7 @@ def _lead(config: Config, run_dir: Path, resolver: Any, progress: Shown) -> dict
     if 4 * graph.num_nodes * config.dim <= LARGEST_BYTES:
         embeddings, _ = cluster_embedding.merge(run_dir / cluster_embedding.SHARDS_FOLDER)
         result.update(_scored(run_dir, graph, embeddings))
-    return _written(run_dir, result, started)
+    return single_run.write_result(run_dir, result, started)
 
 
 def run_mapped(config: Config, run_dir: Path, *, progress: Shown = True) -> dict[str, Any]:
@@ -164,7 +163,7 @@ def _run_mapped(
         **_outcome(config, end.metrics, end.steps, end.seconds),
         **_scored(run_dir, graph, embeddings),
     }
-    return _written(run_dir, result, started)
+    return single_run.write_result(run_dir, result, started)
 
 
 def fill_servers(
@@ -221,11 +220,3 @@ def _scored(run_dir: Path, graph: ShardedGraph, embeddings: np.ndarray) -> dict[
         "scores": single_run.score_labels(embeddings, labels, scored),
         "scored_on": single_run.scored_on(split),
     }
-
-
-def _written(run_dir: Path, result: dict[str, Any], started: float) -> dict[str, Any]:
-    result["total_seconds"] = round(time.monotonic() - started, 3)
-    result["peak_memory_mib"] = single_run.peak_memory_mib()
-    result["versions"] = single_run.versions()
-    single_run.write_result(run_dir, result)
-    return result

@@ -15,7 +15,7 @@ from cade_tf.graph.shards import INFO_FILE, ShardedGraph
 from cade_tf.layers.global_bias import RowStore
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.models.factory import make_model
-from cade_tf.scale.file_bias import FileBias
+from cade_tf.scale.bias_stores import FileBias
 from cade_tf.scale.row_file import RowFile
 from cade_tf.scale.shard_tables import OpenTable, make_shard_tables
 from cade_tf.training.step import TrainingStep

@@ -2,7 +2,6 @@
 
 import dataclasses
 import itertools
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cade_tf.errors import InputError
-from cade_tf.files import atomic_write
+from cade_tf.files import write_json
 from cade_tf.graph import arrays, shards
 from cade_tf.graph.features import node_features
 from cade_tf.graph.graph import Features, Graph
@@ -132,8 +131,7 @@ def write_blocks(
         **info,
     }
     # Last, so that a folder with this file is complete.
-    with atomic_write(folder / shards.INFO_FILE) as file:
-        file.write((json.dumps(description, indent=2) + "\n").encode())
+    write_json(folder / shards.INFO_FILE, description)
 
 
 def _shard(

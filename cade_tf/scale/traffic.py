@@ -1,12 +1,13 @@
 """How much a step asks of the tables: look-ups, rows and bytes that would travel."""
 
 import dataclasses
+from functools import partial
 from typing import Any
 
 import tensorflow as tf
 
 from cade_tf.sampling.graph_tables import GraphTables
-from cade_tf.sampling.tables import RowSource, SparseTable, Table
+from cade_tf.sampling.tables import SparseTable, Table
 from cade_tf.training.step import TrainingStep
 
 ID_BYTES = 8
@@ -84,11 +85,9 @@ class _CountingStore:
 
     def __init__(self, bias: Any, traffic: Traffic) -> None:
         self.table, self.watched = bias.variable, bias.watched
-        self._lookup = bias.store.lookup if bias.store is not None else self._gather
+        plain = partial(tf.gather, self.table)
+        self._lookup = plain if bias.store is None else bias.store.lookup
         self._traffic = traffic
-
-    def _gather(self, rows: tf.Tensor) -> tf.Tensor:
-        return tf.gather(self.table, rows)
 
     def lookup(self, rows: tf.Tensor) -> tf.Tensor:
         width = self.table.shape[1] * self.table.dtype.size
@@ -121,26 +120,16 @@ def count_step(step: TrainingStep) -> Traffic:
 
 
 def _counting(graph: GraphTables, traffic: Traffic) -> GraphTables:
-    def counted(table: Table | None) -> Any:
-        return None if table is None else CountingTable(table, traffic)
-
-    features: RowSource
-    if isinstance(graph.features, SparseTable):
-        features = SparseTable.of_tables(
-            counted(graph.features.spans),
-            counted(graph.features.columns),
-            counted(graph.features.entries),
-            graph.features.width,
-        )
+    features = graph.features
+    tables: dict[str, Any] = {
+        name: CountingTable(table, traffic)
+        for name, table in vars(graph).items()
+        if hasattr(table, "lookup") and table is not features
+    }
+    if isinstance(features, SparseTable):
+        parts = (features.spans, features.columns, features.entries)
+        spans, columns, entries = (CountingTable(part, traffic) for part in parts)
+        tables["features"] = SparseTable.of_tables(spans, columns, entries, features.width)
     else:
-        features = counted(graph.features)  # type: ignore[arg-type]
-    return dataclasses.replace(
-        graph,
-        spans=counted(graph.spans),
-        neighbors=counted(graph.neighbors),
-        features=features,
-        walkers=counted(graph.walkers),
-        negatives=counted(graph.negatives),
-        edge_chances=counted(graph.edge_chances),
-        bias_rows=counted(graph.bias_rows),
-    )
+        tables["features"] = CountingTable(features, traffic)  # type: ignore[arg-type]
+    return dataclasses.replace(graph, **tables)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cade_tf.files import atomic_write
+from cade_tf.files import write_text
 
 HISTORY_FILE = "history.json"
 MOST_STEPS = 4000
@@ -53,8 +53,7 @@ class History:
     def save(self, run_dir: Path) -> None:
         """Writes the numbers to the folder of the run."""
         text = json.dumps({str(step): self._rows[step] for step in sorted(self._rows)})
-        with atomic_write(run_dir / HISTORY_FILE) as file:
-            file.write((text + "\n").encode())
+        write_text(run_dir / HISTORY_FILE, text + "\n")
 
     def load(self, run_dir: Path, last: int) -> None:
         """Takes over the numbers of a run that is continued.

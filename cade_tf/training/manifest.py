@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cade_tf.errors import InputError
-from cade_tf.files import atomic_write
+from cade_tf.files import write_json
 
 MANIFEST_FILE = "manifest.json"
 
@@ -25,7 +25,7 @@ def record(run_dir: Path, names: Iterable[str]) -> None:
         names: Files, relative to it; one that does not exist is left out.
     """
     found = {name: _entry(run_dir / name) for name in names if (run_dir / name).is_file()}
-    _write(run_dir, {**_read(run_dir), **found})
+    write_json(run_dir / MANIFEST_FILE, {"files": {**_read(run_dir), **found}})
 
 
 def withdraw(run_dir: Path, names: Iterable[str] | None = None) -> None:
@@ -41,7 +41,7 @@ def withdraw(run_dir: Path, names: Iterable[str] | None = None) -> None:
     entries = _read(run_dir)
     kept = {name: entry for name, entry in entries.items() if name not in set(names)}
     if kept != entries:
-        _write(run_dir, kept)
+        write_json(run_dir / MANIFEST_FILE, {"files": kept})
 
 
 def exists(run_dir: Path) -> bool:
@@ -104,8 +104,3 @@ def _read(run_dir: Path) -> dict[str, dict[str, Any]]:
             f"damaged content ({error})",
             "Restore it, or delete it to read the run unchecked.",
         ) from error
-
-
-def _write(run_dir: Path, entries: dict[str, dict[str, Any]]) -> None:
-    with atomic_write(run_dir / MANIFEST_FILE) as file:
-        file.write((json.dumps({"files": entries}, indent=2) + "\n").encode())

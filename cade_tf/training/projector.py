@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from cade_tf.files import atomic_write
+from cade_tf.files import atomic_write, write_text
 from cade_tf.graph.digits import digit_images
 from cade_tf.graph.graph import Graph
 from cade_tf.training.summaries import EVENTS_FOLDER
@@ -45,8 +45,7 @@ def write(
         nodes = np.sort(np.random.default_rng(seed).choice(nodes, MOST_POINTS, replace=False))
     with atomic_write(folder / TENSOR_FILE) as file:
         file.write(np.ascontiguousarray(embeddings[nodes], "<f4").tobytes())
-    with atomic_write(folder / METADATA_FILE) as file:
-        file.write(_metadata(graph, nodes, seen).encode())
+    write_text(folder / METADATA_FILE, _metadata(graph, nodes, seen))
     images = digit_images(graph)
     sprite = ""
     if images is not None:
@@ -56,16 +55,16 @@ def write(
             f'  sprite {{\n    image_path: "{SPRITE_FILE}"\n'
             f"    single_image_dim: {PIXELS}\n    single_image_dim: {PIXELS}\n  }}\n"
         )
-    with atomic_write(folder / CONFIG_FILE) as file:
-        file.write(
-            "embeddings {\n"
-            '  tensor_name: "embeddings"\n'
-            f"  tensor_shape: {len(nodes)}\n  tensor_shape: {embeddings.shape[1]}\n"
-            f'  tensor_path: "{TENSOR_FILE}"\n'
-            f'  metadata_path: "{METADATA_FILE}"\n'
-            f"{sprite}"
-            "}\n".encode()
-        )
+    write_text(
+        folder / CONFIG_FILE,
+        "embeddings {\n"
+        '  tensor_name: "embeddings"\n'
+        f"  tensor_shape: {len(nodes)}\n  tensor_shape: {embeddings.shape[1]}\n"
+        f'  tensor_path: "{TENSOR_FILE}"\n'
+        f'  metadata_path: "{METADATA_FILE}"\n'
+        f"{sprite}"
+        "}\n",
+    )
 
 
 def _metadata(graph: Graph, nodes: np.ndarray, seen: np.ndarray | None) -> str:

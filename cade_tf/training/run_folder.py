@@ -20,7 +20,7 @@ from cade_tf.config import (
     read_config,
 )
 from cade_tf.errors import InputError
-from cade_tf.files import atomic_write
+from cade_tf.files import write_text
 from cade_tf.graph.graph import Graph
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.models.factory import load_model
@@ -64,12 +64,9 @@ def prepare(run_dir: Path, config: Config, fingerprint: str) -> None:
     if checkpoints.saved(run_dir / CHECKPOINT_FOLDER):
         _check_same_run(run_dir, config, fingerprint)
     manifest.withdraw(run_dir)
-    with atomic_write(run_dir / DATA_FILE) as file:
-        file.write((json.dumps({"training_graph": fingerprint}) + "\n").encode())
-    with atomic_write(run_dir / FLAGS_FILE) as file:
-        file.write(config.to_flagfile().encode())
-    with atomic_write(run_dir / CONFIG_FILE) as file:
-        file.write(config.to_json().encode())
+    write_text(run_dir / DATA_FILE, json.dumps({"training_graph": fingerprint}) + "\n")
+    write_text(run_dir / FLAGS_FILE, config.to_flagfile())
+    write_text(run_dir / CONFIG_FILE, config.to_json())
 
 
 def save_model(model: DualEncoder, run_dir: Path) -> Path:

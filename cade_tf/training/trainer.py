@@ -1,39 +1,37 @@
 """From a graph and options to a trained model."""
 
 import contextlib
-import dataclasses
 import difflib
 import logging
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import keras
 import tensorflow as tf
 
 from cade_tf import presets
-from cade_tf.config import Config, DataOptions, SplitOptions
+from cade_tf.config import Config, DataOptions, SplitOptions, TrainingOptions
 from cade_tf.errors import InputError
 from cade_tf.graph import description
-from cade_tf.graph.features import FeatureTransform
 from cade_tf.graph.graph import Graph
 from cade_tf.losses import PairLoss, SoftmaxLoss
 from cade_tf.losses.affinity_loss import AffinityLoss
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.models.factory import make_model
-from cade_tf.notebooks import html_table
 from cade_tf.optimizers import Adam
 from cade_tf.presets.recommended import decided
 from cade_tf.progress import Shown
 from cade_tf.sampling.batch import PairSampler
 from cade_tf.sampling.graph_tables import GraphTables
-from cade_tf.training import devices, run_folder, run_lock, schedules
-from cade_tf.training.held_out_pairs import PAIRS, PAIRS_EVERY, SMALLEST_GAIN, with_pairs
+from cade_tf.training import devices, run_folder, run_lock
 from cade_tf.training.initialization import start_as_smoothing
 from cade_tf.training.loop import Loop, Validate
 from cade_tf.training.metrics import collapse_warning
 from cade_tf.training.step import TrainingStep
-from cade_tf.training.training_picture import draw_history
+from cade_tf.training.trained import Trained
+from cade_tf.training.validation import PAIRS, PAIRS_EVERY, SMALLEST_GAIN, with_pairs
 
 SMALLEST_FEATURE = 1e-12
 """What is smaller is lost where the length of a vector is computed in float32."""
@@ -52,98 +50,6 @@ _OF_COMMANDS = (
 )
 
 
-@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class Trained:
-    """What a training run leaves.
-
-    Args:
-        model: The trained model.
-        config: Options of the run.
-        metrics: Means of the last steps.
-        steps: Steps done, those before a run was resumed included.
-        seconds: Time of those steps, without preparation.
-        warning: What is wrong with the run, if it collapsed.
-        best_step: Step whose weights the model has, where validation chose one.
-        history: Metrics by step, a list for each name and one of the steps, NaN where a step has
-            no number of that name; of a run that was resumed, those of its earlier processes too.
-            Of more than 4,000 steps, an even choice is kept.
-
-    Example:
-
-    >>> graph = Graph.from_edges([[0, 1], [1, 2], [2, 0]], features=np.eye(3))
-    >>> trained = train(graph, Config(dim=8, fanouts=(2, 2), steps=0), progress=False)
-    >>> trained.steps, trained.model.dim
-    (0, 8)
-    """
-
-    model: DualEncoder
-    config: Config
-    metrics: dict[str, float]
-    steps: int
-    seconds: float
-    warning: str | None
-    best_step: int | None = None
-    history: dict[str, list[float]] = dataclasses.field(default_factory=dict)
-
-    def embed(
-        self,
-        graph: Graph,
-        *,
-        nodes: Sequence[object] | np.ndarray | None = None,
-        walks: int | None = None,
-        seed: int | None = None,
-        progress: Shown = True,
-    ) -> np.ndarray:
-        """Algorithm 1 with the run's own options; see `DualEncoder.embed`."""
-        return self.model.embed(
-            graph,
-            nodes=nodes,
-            walks=self.config.embed_walks if walks is None else walks,
-            seed=self.config.seed if seed is None else seed,
-            batch_size=self.config.embed_batch_size,
-            progress=progress,
-        )
-
-    def plot(self) -> Any:
-        """The curves of the run: loss, ranks, affinities and collapse by step.
-
-        Returns:
-            A matplotlib figure, which a notebook shows and `savefig` writes.
-
-        Raises:
-            InputError: matplotlib is not installed, or there was no step.
-
-        Example:
-
-        >>> graph = Graph.from_edges([[0, 1], [1, 2], [2, 0]], features=np.eye(3))
-        >>> config = Config(dim=8, fanouts=(2, 2), steps=20, batch_size=4)
-        >>> figure = train(graph, config, progress=False).plot()
-        """
-        return draw_history(self.history, f"{self.config.model}, {self.steps} steps")
-
-    def __repr__(self) -> str:
-        parts = [f"{type(self.model).__name__}", f"steps={self.steps}"]
-        parts += [f"{n}={self.metrics[n]:.3f}" for n in ("loss", "mrr") if n in self.metrics]
-        parts.append(f"seconds={self.seconds:.1f}")
-        if self.warning:
-            parts.append("collapsed")
-        return f"Trained({', '.join(parts)})"
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        rows: dict[str, object] = {
-            "model": type(self.model).__name__,
-            "steps": f"{self.steps:,}",
-            "seconds": f"{self.seconds:.1f}",
-            **{name: f"{value:.4f}" for name, value in self.metrics.items()},
-        }
-        if self.best_step is not None:
-            rows["best step"] = f"{self.best_step:,}"
-        if self.warning:
-            rows["warning"] = self.warning
-        return html_table("Trained", rows)
-
-
 def train(
     graph: Graph,
     config: Config | None = None,
@@ -151,7 +57,6 @@ def train(
     run_dir: str | Path | None = None,
     progress: Shown = True,
     validate: Validate | None = None,
-    transform: FeatureTransform | None = None,
     **options: Any,
 ) -> Trained:
     """Trains a model on a graph, unsupervised.
@@ -165,7 +70,6 @@ def train(
         progress: Whether to show progress.
         validate: Scores a model after some step, by name; higher is better. Called every
             `config.validate_every` steps, for TensorBoard and for `config.stop_on`.
-        transform: Scaling of the features, where it was learnt from this graph before.
         **options: Instead of `config`, some options of `Config` by name; the recommended preset
             decides the others by what it reads of the graph.
 
@@ -181,6 +85,7 @@ def train(
 
     Example:
 
+    >>> import numpy as np
     >>> graph = Graph.from_edges([[0, 1], [1, 2], [2, 0]], features=np.eye(3))
     >>> config = Config(model="cade_ma", k=2, dim=8, fanouts=(2, 2), steps=2, batch_size=4)
     >>> train(graph, config, progress=False).embed(graph, progress=False).shape
@@ -208,7 +113,6 @@ def train(
         run_dir=config.run_dir if run_dir is None else run_dir,
         progress=progress,
         validate=validate,
-        transform=transform,
     )
 
 
@@ -269,7 +173,6 @@ def train_graph(
     run_dir: str | Path | None = None,
     progress: Shown = True,
     validate: Validate | None = None,
-    transform: FeatureTransform | None = None,
 ) -> Trained:
     """As `train`, with the options of a command, of which some are not about training."""
     config = decided(graph, config)
@@ -280,7 +183,7 @@ def train_graph(
     with run_lock.hold(folder or ".", needed=writes):
         if folder is not None and writes:
             run_folder.prepare(folder, config, run_folder.fingerprint_of(graph))
-        trained = _train(graph, config, strategy, folder, progress, validate, transform)
+        trained = _train(graph, config, strategy, folder, progress, validate)
         if folder is not None and writes:
             run_folder.save_model(trained.model, folder)
         return trained
@@ -293,13 +196,12 @@ def _train(
     folder: Path | None,
     progress: Shown,
     validate: Validate | None,
-    transform: FeatureTransform | None,
 ) -> Trained:
     for note in description.warnings(graph):
         _log.warning("%s", note)
     with strategy.scope():
         model = make_model(config)
-        model.adapt(graph, transform=transform)
+        model.adapt(graph)
         _warn_of_scaling(model, graph)
         if config.initialization == "smoothing":
             start_as_smoothing(
@@ -331,16 +233,7 @@ def _train(
     collapse = collapse_warning(end.metrics) if end.metrics else None
     if collapse:
         _log.warning("The run has collapsed: %s.", collapse)
-    return Trained(
-        model=model,
-        config=config,
-        metrics=end.metrics,
-        steps=end.steps,
-        seconds=end.seconds,
-        warning=collapse,
-        best_step=end.best_step,
-        history=end.history,
-    )
+    return Trained(model=model, config=config, warning=collapse, **vars(end))
 
 
 def _warn_of_scaling(model: DualEncoder, graph: Graph) -> None:
@@ -398,9 +291,9 @@ def make_step(model: DualEncoder, tables: GraphTables, config: Config) -> tuple[
         bias_dropout=config.bias_dropout,
         seed=config.seed,
     )
-    last = schedules.total_steps(config, sampler.pairs_per_pass)
+    last = total_steps(config, sampler.pairs_per_pass)
     optimizer = Adam(
-        schedules.learning_rate(config, last),
+        learning_rate(config, last),
         weight_decay=config.weight_decay,
         row_learning_rate=config.bias_learning_rate,
         row_weight_decay=config.bias_weight_decay,
@@ -421,3 +314,45 @@ def make_loss(config: Config) -> AffinityLoss:
     if config.loss == "softmax":
         return SoftmaxLoss(temperature=config.temperature)
     return PairLoss(config.negative_weight, temperature=config.temperature)
+
+
+def total_steps(options: TrainingOptions, pairs_per_pass: int) -> int:
+    """Steps of a run: as said, or those of whole passes over all walks.
+
+    Args:
+        options: `steps`, `epochs` and `batch_size`.
+        pairs_per_pass: Pairs in one pass.
+    """
+    if options.epochs:
+        return math.ceil(options.epochs * pairs_per_pass / options.batch_size)
+    return options.steps
+
+
+def learning_rate(
+    options: TrainingOptions, last: int
+) -> float | keras.optimizers.schedules.LearningRateSchedule:
+    """What an optimiser takes as its learning rate: a number, or one of Keras' schedules.
+
+    Args:
+        options: `learning_rate`, `schedule` and `warmup_steps`.
+        last: Steps of the run.
+
+    Example:
+
+    >>> options = TrainingOptions(learning_rate=1.0, schedule="cosine", warmup_steps=2)
+    >>> rate = learning_rate(options, 6)
+    >>> [round(float(rate(step)), 3) for step in range(7)]
+    [0.5, 0.75, 1.0, 0.854, 0.5, 0.146, 0.0]
+    """
+    rate, warmup = options.learning_rate, options.warmup_steps
+    if options.schedule == "constant" and not warmup:
+        return rate
+    return keras.optimizers.schedules.CosineDecay(
+        # The first step already moves: at a rate of zero it would be lost.
+        initial_learning_rate=rate / warmup if warmup else rate,
+        warmup_target=rate if warmup else None,
+        warmup_steps=warmup,
+        decay_steps=max(last - warmup, 1),
+        # A decay to the whole of the rate is none.
+        alpha=0.0 if options.schedule == "cosine" else 1.0,
+    )

@@ -1,9 +1,12 @@
-"""How well an encoder serves nodes that training has not seen, without any label."""
+"""How well an encoder ranks the partners of nodes or pairs that training has not seen.
+
+No label is needed.
+"""
 
 import numpy as np
 import tensorflow as tf
 
-from cade_tf.config import TrainingOptions
+from cade_tf.config import Config, TrainingOptions
 from cade_tf.graph.graph import Graph
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.sampling import random
@@ -11,9 +14,22 @@ from cade_tf.sampling.batch import make_batch
 from cade_tf.sampling.graph_tables import GraphTables
 from cade_tf.sampling.negatives import draw_negatives
 from cade_tf.sampling.walks import walk
+from cade_tf.training.loop import Validate
 from cade_tf.training.metrics import masked_mean, reciprocal_ranks
 
 WALKS = 256
+
+PAIRS = "pairs"
+"""Choice of `--stop_on`, and the name of the score."""
+
+PAIRS_EVERY = 30
+"""Steps between two scores, where `--validate_every` does not say."""
+
+SMALLEST_GAIN = 0.005
+"""Rise of the score, as a share of it, that is worth more steps."""
+
+NEGATIVES = 200
+"""More than in training: the rank among few negatives depends on which they are."""
 
 
 class HeldOutRank:
@@ -29,7 +45,6 @@ class HeldOutRank:
 
     Example:
 
-    >>> from cade_tf.config import Config
     >>> from cade_tf.training.trainer import train
     >>> graph = Graph.from_edges([[0, 1], [1, 2], [2, 0], [2, 3]], features=np.eye(4))
     >>> config = Config(model="graphsage", dim=4, fanouts=(2,), steps=0)
@@ -66,3 +81,39 @@ class HeldOutRank:
             tables, nodes, partners, nodes != partners, negatives, model.tree_shape, draw
         )
         return float(masked_mean(reciprocal_ranks(model.score_pairs(batch)), batch.valid))
+
+
+def with_pairs(graph: Graph, config: Config, validate: Validate | None) -> Validate:
+    """A validation that scores held-out pairs besides what it did before.
+
+    It stops a run without hiding a node: the pairs are of walks that training, which draws its own
+    from another stream of random numbers, does not take. What the encoder gains on them it gains
+    on the graph, not on pairs it has met. Once the gain is small, further steps only turn the
+    start's directions away from what labels need.
+
+    Args:
+        graph: The training graph.
+        config: Options.
+        validate: Other scores, where there are some.
+
+    Returns:
+        A function of model and step that gives `pairs`, the mean reciprocal rank of partners
+        among negatives, and the other scores.
+
+    Example:
+
+    >>> from cade_tf.training.trainer import train
+    >>> graph = Graph.from_edges([[0, 1], [1, 2], [2, 0], [2, 3]], features=np.eye(4))
+    >>> config = Config(model="graphsage", dim=4, fanouts=(2,), steps=0)
+    >>> model = train(graph, config, progress=False).model
+    >>> 0 < with_pairs(graph, config, None)(model, 0)["pairs"] <= 1
+    True
+    """
+    nodes = np.random.default_rng(config.seed).permutation(graph.num_nodes)[:WALKS]
+    rank = HeldOutRank(graph, nodes, config.replace(negatives=NEGATIVES))
+
+    def scores(model: DualEncoder, step: int) -> dict[str, float]:
+        others = {} if validate is None else validate(model, step)
+        return {**others, PAIRS: rank(model)}
+
+    return scores

@@ -1,18 +1,13 @@
 import numpy as np
 import scipy.sparse as sp
 
-from cade_tf.baselines import raw_features, smoothed_pca
+from cade_tf.baselines import smoothed_pca
 from cade_tf.config import FeatureOptions
 from cade_tf.graph.graph import Graph
 
 
 def path_graph():
     return Graph.from_edges([[0, 1], [1, 2]], features=np.array([[3.0], [0.0], [6.0]]))
-
-
-def test_raw_features_are_the_features():
-    graph = path_graph()
-    assert raw_features.embed(graph) is graph.features
 
 
 def test_smoothing_averages_hops():

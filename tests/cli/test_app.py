@@ -16,7 +16,7 @@ PROBE = """
     from cade_tf.cli import app
     from cade_tf.config import Config
 
-    def run(options, words):
+    def run(options):
         {body}
 
     app.COMMANDS["probe"] = "Probe."
@@ -43,7 +43,7 @@ def probe(monkeypatch):
     """A command that records what it is given."""
     calls = []
     module = types.SimpleNamespace(
-        OPTIONS=Config, run=lambda options, words: calls.append((options, words))
+        OPTIONS=Config, run=lambda options, *word: calls.append((options, *word))
     )
     monkeypatch.setitem(app.COMMANDS, "probe", "Records what it is given.")
     monkeypatch.setitem(sys.modules, "cade_tf.cli.probe", module)
@@ -51,13 +51,24 @@ def probe(monkeypatch):
     return module
 
 
-def test_a_command_gets_its_options_and_words(probe):
-    assert app.main(["probe", "word", "--dim=8"]) == 0
-    assert probe.calls == [(Config.from_given(dim=8), ["word"])]
+def test_a_command_gets_its_options(probe, capsys):
+    assert app.main(["probe", "--dim=8"]) == 0
+    assert probe.calls == [(Config.from_given(dim=8),)]
+    assert app.main(["probe", "word"]) == 2
+    assert "arguments: expected flags only, received word" in capsys.readouterr().err
+
+
+def test_a_command_gets_one_of_its_words(probe, capsys):
+    probe.WORD, probe.WORDS = "thing", ("this", "that")
+    assert app.main(["probe", "that"]) == 0
+    assert probe.calls == [(Config.from_given(), "that")]
+    for words in ([], ["other"], ["this", "that"]):
+        assert app.main(["probe", *words]) == 2
+        assert "thing: expected one of this, that, received" in capsys.readouterr().err
 
 
 def test_a_command_may_choose_its_exit_code(probe):
-    probe.run = lambda options, words: 3
+    probe.run = lambda options: 3
     assert app.main(["probe"]) == 3
 
 
@@ -104,7 +115,7 @@ def test_an_unknown_command_names_the_known_ones(capsys):
 
 
 def test_an_input_error_is_one_line_and_code_2(probe, capsys):
-    def run(options, words):
+    def run(options):
         raise InputError("graph", "a file", "two\nlines", "Change it.")
 
     probe.run = run
@@ -115,7 +126,7 @@ def test_an_input_error_is_one_line_and_code_2(probe, capsys):
 
 
 def test_a_failure_of_the_machine_is_one_line_and_code_1(probe, capsys):
-    def run(options, words):
+    def run(options):
         raise OSError(28, "No space left on device", "embeddings.npz")
 
     probe.run = run
@@ -127,7 +138,7 @@ def test_a_failure_of_the_machine_is_one_line_and_code_1(probe, capsys):
 
 
 def test_interruption_is_one_line_and_code_130(probe, capsys):
-    def run(options, words):
+    def run(options):
         raise KeyboardInterrupt
 
     probe.run = run
@@ -136,7 +147,7 @@ def test_interruption_is_one_line_and_code_130(probe, capsys):
 
 
 def test_a_bug_keeps_its_traceback(probe):
-    def run(options, words):
+    def run(options):
         raise KeyError("a bug")
 
     probe.run = run

@@ -1,15 +1,18 @@
 """Help and mistakes are answered at once: before TensorFlow is loaded."""
 
-import importlib.metadata
 import os
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cade_tf.cli import app, checks
 from cade_tf.config import Config, DataOptions
-from cade_tf.errors import InputError
+from cade_tf.errors import EXTRAS, InputError
 from tests.cli.processes import cade
+
+ROOT = Path(__file__).resolve().parents[2]
 
 # Less than one second where nothing else runs; importing TensorFlow would cost several.
 GENEROUS_SECONDS = 3
@@ -157,5 +160,5 @@ def test_the_present_folder_is_a_folder_to_write_to(tmp_path, monkeypatch):
 
 
 def test_every_extra_is_one_of_the_package():
-    provided = importlib.metadata.metadata("cade_tf").get_all("Provides-Extra")
-    assert set(checks.EXTRAS.values()) <= set(provided)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert set(EXTRAS.values()) <= set(project["optional-dependencies"])

@@ -6,7 +6,7 @@ from cade_tf.cli import app
 from cade_tf.cli.flags import parse
 from cade_tf.config import Config
 from cade_tf.experiments import tuning
-from cade_tf.graph import loading
+from cade_tf.graph import datasets
 from tests.training.small_run import small_graph
 
 SPACE = "--steps=30\n--validate_every=10\n--k=1..20\n--dim=4|8\n"
@@ -25,7 +25,7 @@ def trials(monkeypatch):
     def make_validate(graph, split, config):
         return lambda encoder, step: {"probe": encoder.k / 20 * step / 30, "mrr": 0.5}
 
-    monkeypatch.setattr(loading, "load", lambda options, progress: small_graph())
+    monkeypatch.setattr(datasets, "load", lambda options, progress: small_graph())
     monkeypatch.setattr(tuning, "train_graph", train)
     monkeypatch.setattr(tuning, "make_validate", make_validate)
     return made

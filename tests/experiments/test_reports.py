@@ -9,7 +9,7 @@ from scipy import stats
 from cade_tf.cli import app
 from cade_tf.config import Config
 from cade_tf.errors import InputError
-from cade_tf.experiments import cells, data_table, declarations, paper, report, runner, summary
+from cade_tf.experiments import cells, declarations, paper, report, runner, summary
 from cade_tf.experiments.options import ReproduceOptions
 from cade_tf.experiments.report import paired_test
 from cade_tf.presets.paper import options as paper_options
@@ -358,7 +358,7 @@ def test_the_committed_page_of_claims_is_that_of_the_committed_reports(tmp_path)
 
 def test_data_that_are_not_there_are_shown_with_the_papers_numbers(tmp_path, monkeypatch):
     monkeypatch.delenv("CADE_DATA_DIR", raising=False)
-    text = data_table.write(tmp_path, str(tmp_path / "nothing")).read_text()
+    text = report.write_data(tmp_path, str(tmp_path / "nothing")).read_text()
     assert "| Pubmed | not available [19,717] | not available [44,324] |" in text
 
 

@@ -7,7 +7,7 @@ import pytest
 from cade_tf.benchmark import arithmetic, cases
 from cade_tf.benchmark.options import BenchOptions
 from cade_tf.benchmark.processes import Job, run_job
-from cade_tf.graph import loading
+from cade_tf.graph import datasets
 
 
 def formula(graph, step):
@@ -27,7 +27,7 @@ def formula(graph, step):
 @pytest.mark.parametrize("model", ["cade_ms", "cade_ma"])
 def test_tensors_take_what_the_formula_says(model):
     options = BenchOptions(dataset="digits", k=5, repeats=1, device="cpu")
-    graph = loading.load(options)
+    graph = datasets.load(options)
     expected = formula(graph, cases.make_step(graph, options.config(model)))
     found = run_job(Job("cases.steps", {"model": model, "aggregator": "mean"}), options)
     (tensors,) = [one.median * 2**20 for one in found if one.name.endswith("/tensors")]

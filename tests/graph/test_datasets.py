@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from cade_tf.config import DataOptions
 from cade_tf.errors import InputError
-from cade_tf.graph import loading
+from cade_tf.graph import datasets
 from cade_tf.graph.datasets import DATASETS, dataset_path, load_dataset
 from cade_tf.graph.link_splits import hidden_edges
 from cade_tf.graph.splits import fixed
@@ -143,7 +143,7 @@ def test_published_digests_are_those_of_the_files(name):
 
 def test_digits_need_no_folder(monkeypatch):
     monkeypatch.delenv("CADE_DATA_DIR", raising=False)
-    assert loading.load(DataOptions()).name == "digits"
+    assert datasets.load(DataOptions()).name == "digits"
 
 
 def test_a_missing_data_set_says_how_to_get_it(monkeypatch, tmp_path):
@@ -168,7 +168,7 @@ def test_a_converted_data_set_is_preferred(tmp_path):
 
 def test_tables_need_a_graph_of_the_users_own():
     with pytest.raises(InputError, match="one graph together with it"):
-        loading.load(DataOptions(features="x.npy"))
+        datasets.load(DataOptions(features="x.npy"))
 
 
 def test_a_part_of_twitch_is_not_taken_for_all(tmp_path):
@@ -179,4 +179,4 @@ def test_a_part_of_twitch_is_not_taken_for_all(tmp_path):
     (folder / "target.csv").write_text("id,mature,new_id\n7,True,0\n8,False,1\n")
     with pytest.raises(InputError, match=r"all files of twitch, received no .*ENGB/edges\.csv"):
         load_dataset("twitch", tmp_path)
-    assert loading.load(DataOptions(graph=str(tmp_path / "twitch"))).num_nodes == 2
+    assert datasets.load(DataOptions(graph=str(tmp_path / "twitch"))).num_nodes == 2

@@ -206,3 +206,10 @@ def test_other_edges_have_no_report_of_their_own():
     assert graph.with_edges(np.array([[0, 2]])).report == EdgeReport()
     with pytest.raises(InputError, match="edges: expected integers, received strings"):
         graph.with_edges([["a", "b"]])
+
+
+def test_a_part_without_the_last_class_keeps_the_names_of_all():
+    graph = Graph.from_edges([[0, 1], [1, 2]], labels=["a", "b", "c"])
+    part = graph.subgraph([0, 1])
+    assert part.class_names == ("a", "b", "c")
+    assert part.num_classes == 3

@@ -323,5 +323,5 @@ def test_float_labels_of_pyg_are_a_matrix_of_classes():
     )
     assert Graph.from_pyg(data).labels.tolist() == [[1, 0], [1, 1]]
     data.y = Tensor([[0.5, 0.0], [1.0, 1.0]])
-    with pytest.raises(InputError, match="classes or a 0/1 matrix"):
+    with pytest.raises(InputError, match="labels: expected integers"):
         Graph.from_pyg(data)

@@ -28,7 +28,6 @@ from tests.presets.kinds import GENERATED, generated
 
 TYPICAL = GraphStatistics(
     nodes=1000,
-    edges=20_000,
     mean_degree=40.0,
     kind="binary",
     width=400,

@@ -16,7 +16,7 @@ from cade_tf.errors import InputError
 from cade_tf.graph.shards import ShardedGraph
 from cade_tf.graph.splits import split_nodes
 from cade_tf.models.dual_encoder import DualEncoder
-from cade_tf.scale import own_bias, sharded_training
+from cade_tf.scale import bias_stores, sharded_training
 from cade_tf.scale.row_file import RowFile
 from cade_tf.scale.shard_tables import MappedTables
 from cade_tf.scale.sharding import write_shards
@@ -196,7 +196,7 @@ def test_a_checkpoint_that_was_killed_between_its_files_does_not_count(tmp_path)
 
 def test_the_saved_model_has_the_bias_in_it(shards, run_dir, tmp_path):
     model = train(shards, run_dir, 20)
-    run_folder.save_model(own_bias.with_own_bias(model), tmp_path)
+    run_folder.save_model(bias_stores.with_own_bias(model), tmp_path)
     loaded = run_folder.load_run_model(tmp_path)
     assert np.array_equal(loaded.preparation.known_ids, np.arange(NODES))
     found = model.bias.variable.values(0, NODES)
@@ -213,8 +213,8 @@ def test_a_bias_too_large_for_memory_is_left_out_of_the_saved_model(
     shards, run_dir, tmp_path, monkeypatch, caplog
 ):
     model = train(shards, run_dir, 20)
-    monkeypatch.setattr(own_bias, "LARGEST_BYTES", 100)
-    run_folder.save_model(own_bias.with_own_bias(model), tmp_path)
+    monkeypatch.setattr(bias_stores, "LARGEST_BYTES", 100)
+    run_folder.save_model(bias_stores.with_own_bias(model), tmp_path)
     assert "left out" in caplog.text
     loaded = run_folder.load_run_model(tmp_path)
     graph = small_graph()

@@ -9,8 +9,7 @@ import tensorflow as tf
 from cade_tf.sampling import random
 from cade_tf.sampling.graph_tables import make_graph_tables
 from cade_tf.sampling.tables import Table, TensorTable
-from cade_tf.scale.mapped_table import MappedTable, Residency
-from cade_tf.scale.sharded_table import ShardedTable
+from cade_tf.scale.distant_tables import MappedTable, Residency, ShardedTable
 from tests.engine import MODELS, scores, small_graph, small_model
 
 PARTS = 3

@@ -8,8 +8,8 @@ from cade_tf.models.factory import make_model
 from cade_tf.sampling.graph_tables import make_graph_tables
 from cade_tf.sampling.tables import TensorTable
 from cade_tf.scale import traffic
-from cade_tf.scale.sharded_bias import ShardedBias
-from cade_tf.scale.sharded_table import ShardedTable
+from cade_tf.scale.bias_stores import ShardedBias
+from cade_tf.scale.distant_tables import ShardedTable
 from cade_tf.training import trainer
 from cade_tf.training.step import TrainingStep
 from tests.training.small_run import NODES, WIDTH, small_config, small_graph

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from cade_tf.config import TrainingOptions
-from cade_tf.training.schedules import learning_rate, total_steps
+from cade_tf.training.trainer import learning_rate, total_steps
 
 
 def rates(last, **options):

@@ -7,12 +7,12 @@ import pytest
 
 from cade_tf.config import Config
 from cade_tf.errors import InputError
-from cade_tf.experiments.validation import make_validate
+from cade_tf.experiments.single_run import make_validate
 from cade_tf.graph.splits import NodeSplit, split_nodes
 from cade_tf.training.early_stopping import EarlyStopping
-from cade_tf.training.held_out_pairs import with_pairs
 from cade_tf.training.signals import RunStopped, StopRequest
 from cade_tf.training.trainer import train
+from cade_tf.training.validation import with_pairs
 from tests.training.small_run import assert_same_bits, small_config, small_graph, weights_of
 
 

@@ -13,7 +13,7 @@ from tensorboard.util import tensor_util
 
 from cade_tf.config import Config
 from cade_tf.experiments import single_run
-from cade_tf.graph import loading
+from cade_tf.graph import datasets
 from cade_tf.graph.digits import digits
 from cade_tf.graph.splits import NodeSplit
 from cade_tf.inference import outputs
@@ -31,7 +31,7 @@ EVERYTHING = {"images": 0, "tensors": 0, "histograms": 0, "scalars": 0}
 def run_dir(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loading, "load", lambda options, **_: small_graph())
+        patch.setattr(datasets, "load", lambda options, **_: small_graph())
         config = small_config(
             model="cade_ma", k=3, steps=20, summary_every=10, detail_every=20, validate_every=20,
             stop_on="pairs",

@@ -255,9 +255,7 @@ def _integer_edges(path: Path, layout: _Layout, progress: Shown) -> Edges:
             text, dtype=kinds, comments=list(_COMMENTS), delimiter=layout.mark, ndmin=1
         )
     weights = None if layout.columns.weight is None else table["weight"]
-    pairs = np.stack([table["source"], table["target"]], axis=1)
-    names, codes = np.unique(pairs, return_inverse=True)
-    return Edges([str(name) for name in names], codes.reshape(-1, 2), weights)
+    return _from_columns(path, table["source"], table["target"], weights)
 
 
 def _check_no_index(path: Path, layout: _Layout, edges: Edges) -> None:

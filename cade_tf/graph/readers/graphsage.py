@@ -24,17 +24,6 @@ def recognises(path: Path) -> bool:
     return _graph_file(path) is not None
 
 
-def _files(path: Path) -> list[Path]:
-    """G.json and those of its companions that exist."""
-    graph_file = _graph_file(path)
-    if graph_file is None:
-        raise InputError(str(path), "one PREFIX-G.json", "none or several", "Give the file itself.")
-    prefix = _name(graph_file)
-    companions = [f"{prefix}-{rest}" for rest in ("feats.npy", "id_map.json", "class_map.json")]
-    present = [graph_file.with_name(name) for name in companions]
-    return [graph_file, *(file for file in present if file.exists())]
-
-
 def _graph_file(path: Path) -> Path | None:
     """PREFIX-G.json of a folder, of the file itself, or of its prefix."""
     if path.is_dir():
@@ -64,8 +53,12 @@ def read(path: Path, progress: Shown = True) -> Graph:
     Raises:
         InputError: A file is damaged or does not fit the others.
     """
-    graph_file, *companions = _files(path)
-    present = {file.name.rsplit("-", 1)[1]: file for file in companions}
+    graph_file = _graph_file(path)
+    if graph_file is None:
+        raise InputError(str(path), "one PREFIX-G.json", "none or several", "Give the file itself.")
+    companions = ("feats.npy", "id_map.json", "class_map.json")
+    files = {name: graph_file.with_name(f"{_name(graph_file)}-{name}") for name in companions}
+    present = {name: file for name, file in files.items() if file.exists()}
     size = graph_file.stat().st_size
     with make_bar(progress, f"reading {graph_file.name}", size, "bytes") as bar:
         document, links = read_node_link(graph_file, bar.advance)

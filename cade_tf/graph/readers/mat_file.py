@@ -2,7 +2,8 @@
 
 The format is a row of elements, each with a type, a length and padding to 8 bytes; a matrix is an
 element that holds others. Compressed elements are zlib streams. Matrices of numbers, dense and
-sparse, are read; what else a file holds is only named.
+sparse, are read; what else a file holds is only named. `scipy.io.loadmat` ends the whole process
+on some damaged files, by a segmentation fault that nobody can catch.
 
 Reference: MAT-File Format, The MathWorks.
 """

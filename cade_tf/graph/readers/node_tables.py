@@ -210,7 +210,8 @@ def _is_header(rows: list[list[str]]) -> bool:
     first = rows[0]
     if len(first) == 1:
         known = plain_name(first[0]) in _CLASSES
-        return known or (len(rows) > 1 and _words(first) and _all_numbers(rows[1:]))
+        numbers = all(is_number(field) for row in rows[1:] for field in row)
+        return known or (len(rows) > 1 and _words(first) and numbers)
     if plain_name(first[0]) in _IDS:
         return True
     if len(rows) < 2:
@@ -224,10 +225,6 @@ _ID_AND_VALUES = (slice(0, 1), slice(1, None))
 def _words(fields: Sequence[str]) -> bool:
     """Whether no field is a number."""
     return bool(fields) and not any(is_number(field) for field in fields)
-
-
-def _all_numbers(rows: list[list[str]]) -> bool:
-    return all(is_number(field) for row in rows for field in row)
 
 
 def _numbers(values: list[list[str]], path: Path, ids: list[str] | None) -> np.ndarray:

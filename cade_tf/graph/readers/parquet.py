@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cade_tf.errors import InputError
+from cade_tf.errors import InputError, missing_package
 
 MAGIC = b"PAR1"
 
@@ -33,12 +33,7 @@ def read_table(path: Path) -> ParquetTable:
     try:
         import pyarrow.parquet
     except ImportError as error:
-        raise InputError(
-            str(path),
-            "the package pyarrow to read Parquet",
-            "none",
-            "Run pip install 'cade_tf[parquet]'.",
-        ) from error
+        raise missing_package(str(path), "pyarrow") from error
     try:
         table = pyarrow.parquet.ParquetFile(path).read(use_pandas_metadata=True)
         # Not checked while reading: positions in dictionaries, lengths of strings.

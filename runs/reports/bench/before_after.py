@@ -22,14 +22,17 @@ case, model, aggregator, dataset, repeats = json.loads(sys.argv[1])
 import cade_tf
 import tensorflow as tf
 from cade_tf.benchmark.options import BenchOptions
-from cade_tf.graph import loading
+from cade_tf.graph import datasets
+load = getattr(datasets, "load", None)
+if load is None:
+    from cade_tf.graph.loading import load
 options = BenchOptions(dataset=dataset)
 try:
     config = options.config(model, aggregator=aggregator)
     from cade_tf.benchmark import cases as b
 except ImportError:
     from cade_tf.benchmark import preparation as b
-graph = loading.load(config)
+graph = load(config)
 if case == "step":
     step = b.make_step(graph, config)
     b.run_steps(step, 1)

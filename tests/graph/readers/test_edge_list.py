@@ -222,7 +222,7 @@ def test_parquet(tmp_path, index):
 def test_parquet_without_pyarrow_is_named(tmp_path, monkeypatch):
     pd.DataFrame({"a": [0], "b": [1]}).to_parquet(tmp_path / "e.parquet")
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(InputError, match=r"pip install 'cade_tf\[parquet\]'"):
+    with pytest.raises(InputError, match=r'pip install "cade_tf\[parquet\]"'):
         readers.read(tmp_path / "e.parquet")
 
 

@@ -1,4 +1,4 @@
-"""Tables that stay on disk: rows are read from memory-mapped files when a step asks for them."""
+"""Tables that lie elsewhere, of which only asked rows are read: in files, or on servers."""
 
 import mmap
 from collections.abc import Callable, Sequence
@@ -57,7 +57,25 @@ def _mapped_bytes() -> int:
         return 0
 
 
-class MappedTable:
+class _DistantTable:
+    """Ids are made distinct before rows are fetched: each row comes once."""
+
+    def lookup(self, ids: tf.Tensor) -> tf.Tensor:
+        """Rows of the given ids."""
+        rows, position = self.compact(ids)
+        return tf.gather(rows, position)
+
+    def compact(self, ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """The distinct rows, in the order in which their ids first appear."""
+        once, position = distinct(ids)
+        return self.fetch(once), position
+
+    def fetch(self, ids: tf.Tensor) -> tf.Tensor:
+        """Rows of ids that are known to be distinct."""
+        raise NotImplementedError
+
+
+class MappedTable(_DistantTable):
     """A table of one or several arrays, one after the other, of which only asked rows are read.
 
     Args:
@@ -94,17 +112,11 @@ class MappedTable:
         """Number of rows."""
         return int(self._ends[-1])
 
-    def lookup(self, ids: tf.Tensor) -> tf.Tensor:
-        """Rows of the given ids; each distinct one is read once."""
-        rows, position = self.compact(ids)
-        return tf.gather(rows, position)
-
-    def compact(self, ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """The distinct rows, in the order in which their ids first appear."""
-        once, position = distinct(ids)
-        rows = tf.numpy_function(self._read, [tf.cast(once, tf.int64)], self._dtype)
+    def fetch(self, ids: tf.Tensor) -> tf.Tensor:
+        """Rows of ids that are known to be distinct."""
+        rows = tf.numpy_function(self._read, [tf.cast(ids, tf.int64)], self._dtype)
         rows.set_shape([None, *self._row_shape])
-        return rows, position
+        return rows
 
     def search(self, values: tf.Tensor) -> tf.Tensor:
         """First row above each value."""
@@ -135,3 +147,42 @@ class MappedTable:
             (np.searchsorted(part, values, side="right").astype(np.int64) for part in self.parts),
             np.zeros(values.shape, np.int64),
         )
+
+
+class ShardedTable(_DistantTable):
+    """A table whose rows are spread over variables, each wherever TensorFlow has put it.
+
+    Every server is asked once for its rows.
+
+    Args:
+        parts: Variables one after the other, of equal length but for one row (`ShardedVariable`
+            divides so).
+
+    Example:
+
+    >>> table = ShardedTable([tf.Variable([5, 6]), tf.Variable([7])])
+    >>> table.lookup(tf.constant([2, 0, 2])).numpy().tolist()
+    [7, 5, 7]
+    """
+
+    def __init__(self, parts: Sequence[tf.Variable]) -> None:
+        self.parts = list(parts)
+
+    @property
+    def num_rows(self) -> int:
+        """Number of rows."""
+        return sum(part.shape[0] for part in self.parts)
+
+    def fetch(self, ids: tf.Tensor) -> tf.Tensor:
+        """Rows of ids that are known to be distinct."""
+        return tf.nn.embedding_lookup(self.parts, ids)
+
+    def search(self, values: tf.Tensor) -> tf.Tensor:
+        """First row above each value: every server counts its rows up to it."""
+        flat = tf.reshape(values, [-1])
+        counts = []
+        for part in self.parts:
+            # The numbers travel to the table, which is the larger of the two.
+            with tf.device(part.device):
+                counts.append(tf.searchsorted(part, flat, side="right", out_type=tf.int64))
+        return tf.reshape(tf.add_n(counts), tf.shape(values))
