@@ -120,6 +120,7 @@ def _of_run(run_dir: Path, graph: "Graph") -> np.ndarray:
 def _read_embeddings(path: Path, nodes: int) -> np.ndarray:
     """Embeddings of any origin, a row for each node of a graph."""
     from cade_tf.graph.npy import open_npy
+    from cade_tf.inference.finite import require_finite
 
     found = open_npy(path)
     if found.ndim != 2 or len(found) != nodes:
@@ -129,9 +130,9 @@ def _read_embeddings(path: Path, nodes: int) -> np.ndarray:
             found.shape,
             "Give a row for each node of the graph.",
         )
-    if found.dtype.kind not in "fiu" or not np.isfinite(found).all():
-        raise InputError(str(path), "finite numbers", found.dtype, "Check how it was made.")
-    return found.astype(np.float32)
+    if found.dtype.kind not in "fiu":
+        raise InputError(str(path), "numbers", found.dtype, "Check how it was made.")
+    return require_finite(found, name=str(path)).astype(np.float32)
 
 
 def _show(scores: dict[str, dict[str, Any]]) -> None:

@@ -49,7 +49,6 @@ class Preparation:
         graph: Graph,
         options: FeatureOptions,
         seed: int,
-        transform: FeatureTransform | None = None,
     ) -> Self:
         """Learns what to remember of a training graph.
 
@@ -57,10 +56,9 @@ class Preparation:
             graph: The training graph.
             options: How to scale its features.
             seed: Seed of a decomposition of the features.
-            transform: The scaling, where it was learnt from this graph before.
         """
         return cls(
-            transform=transform or FeatureTransform.fit(node_features(graph), options, seed),
+            transform=FeatureTransform.fit(node_features(graph), options, seed),
             known_ids=graph.ids,
             feature_names=graph.feature_names,
             structural=not graph.num_features,

@@ -10,12 +10,15 @@ LARGEST = 1e15
 _CHUNK_ROWS = 1 << 16
 
 
-def require_finite(embeddings: np.ndarray, ids: np.ndarray | None = None) -> np.ndarray:
+def require_finite(
+    embeddings: np.ndarray, ids: np.ndarray | None = None, name: str = "embeddings"
+) -> np.ndarray:
     """Embeddings, all of whose numbers are finite and at most `LARGEST`.
 
     Args:
         embeddings: [nodes, dim].
         ids: Id of each row; None where the position says enough.
+        name: What an error calls them.
 
     Returns:
         The embeddings.
@@ -32,16 +35,17 @@ def require_finite(embeddings: np.ndarray, ids: np.ndarray | None = None) -> np.
     for first in range(0, len(embeddings), _CHUNK_ROWS):
         fine = np.abs(embeddings[first : first + _CHUNK_ROWS]) <= LARGEST
         if not fine.all():
-            _refuse(embeddings, ids, first + int(np.argmin(fine.all(axis=1))))
+            row = first + int(np.argmin(fine.all(axis=1)))
+            raise _refusal(
+                embeddings[row], f"position {row}" if ids is None else f"node {ids[row]}", name
+            )
     return embeddings
 
 
-def _refuse(embeddings: np.ndarray, ids: np.ndarray | None, row: int) -> None:
-    node = f"the node at position {row}" if ids is None else f"node {ids[row]}"
-    wrong = embeddings[row][~(np.abs(embeddings[row]) <= LARGEST)][0]
-    raise InputError(
-        "embeddings",
+def _refusal(vector: np.ndarray, node: str, name: str) -> InputError:
+    return InputError(
+        name,
         f"finite numbers of at most {LARGEST:g}",
-        f"{wrong} at {node}",
+        f"{vector[~(np.abs(vector) <= LARGEST)][0]} at {node}",
         "Look for very large features or weights there and at its neighbours.",
     )

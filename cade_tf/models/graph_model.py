@@ -15,7 +15,6 @@ import tensorflow as tf
 from cade_tf.config import EmbeddingOptions, FeatureOptions, TrainingOptions, check_seed
 from cade_tf.errors import InputError
 from cade_tf.graph import arrays
-from cade_tf.graph.features import FeatureTransform
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.preparation import Preparation, positions_of
 from cade_tf.losses import PairLoss
@@ -48,7 +47,7 @@ class GraphModel(keras.Model):
 
     # --- graphs ------------------------------------------------------------------------------
 
-    def adapt(self, graph: Graph, *, transform: FeatureTransform | None = None) -> None:
+    def adapt(self, graph: Graph) -> None:
         """Learns how to scale features and which nodes are known; creates all weights.
 
         `fit` does it where nobody has before. As with Keras' preprocessing layers, it looks at
@@ -56,9 +55,8 @@ class GraphModel(keras.Model):
 
         Args:
             graph: The training graph.
-            transform: Scaling of the features, where it was learnt from this graph before.
         """
-        found = Preparation.fit(graph, self.feature_options, self.seed, transform)
+        found = Preparation.fit(graph, self.feature_options, self.seed)
         self.build_for(found.transform.output_width, graph.num_nodes)
         self.preparation = found
 

@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import numpy as np
 import pytest
 
 from cade_tf.cli import app
@@ -62,3 +63,13 @@ def test_a_run_directory_without_embeddings_is_named(folder, tmp_path, capsys):
     flags = [f"--run_dir={tmp_path / 'run'}", f"--labels={folder / 'labels.csv'}"]
     assert app.main(["evaluate", *flags]) == 2
     assert "embeddings.npy" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -1e20])
+def test_embeddings_without_a_length_are_refused(number, folder, tmp_path, capsys):
+    embeddings = np.ones((NODES, 4), np.float32)
+    embeddings[7, 2] = number
+    np.save(tmp_path / "own.npy", embeddings)
+    flags = [f"--embeddings={tmp_path / 'own.npy'}", f"--graph={folder / 'edges.csv'}"]
+    assert app.main(["evaluate", *flags, f"--labels={folder / 'labels.csv'}"]) == 2
+    assert f"received {np.float32(number)} at position 7" in capsys.readouterr().err
