@@ -2,7 +2,8 @@
 
 The paper draws a tree for every root. Here a node that stands several times on one level of one
 sampling shares its draw, so a level is a list of distinct (sampling, node) pairs and a tree is
-read off by following positions. Each single tree keeps the paper's distribution.
+read off by following positions. Each single tree keeps the paper's distribution. On the last level
+samplings share a node where what they draw for it is the same to the model.
 """
 
 import functools
@@ -93,7 +94,7 @@ def _distinct_sets(
     spans = graph.spans.lookup(nodes)
     places = draw_places(graph, nodes, spans, keys, fanout)
     bits = tf.bitwise.left_shift(tf.ones_like(places), tf.clip_by_value(places, 0, SET_BITS))
-    drawn = functools.reduce(tf.bitwise.bitwise_or, tf.unstack(bits, axis=1))
+    drawn = functools.reduce(tf.bitwise.bitwise_or, (bits[:, draw] for draw in range(fanout)))
     number = tf.where(spans[:, 1] <= SET_BITS, drawn, tf.cast(samplings, drawn.dtype))
     once, same = distinct(tf.cast(nodes, tf.int64) * 2**SET_BITS + number)
     # Any of the samplings stands for all that drew the same.
