@@ -68,12 +68,12 @@ def last_states(inputs: tf.Tensor, index: tf.Tensor, kernel: tf.Tensor) -> tf.Te
             d_gates = []
             for position in reversed(range(len(cells))):
                 before = cells[position - 1].memory if position else nothing
-                found, d_memory = _cell_gradient(
-                    *cells[position], before, squashed, d_state, d_memory
+                found, d_memory, squashed_before = _cell_gradient(
+                    *cells[position][:4], before, squashed, d_state, d_memory
                 )
                 d_gates.append(found)
                 if position:
-                    squashed = tf.tanh(before)
+                    squashed = squashed_before
                     read_state = cells[position - 1].leave * squashed
                     d_kernel += tf.matmul(read_state, found, transpose_a=True)
                     d_state = tf.matmul(found, kernel, transpose_b=True)
@@ -99,26 +99,27 @@ def _cell(gates: tf.Tensor, memory: tf.Tensor) -> tuple[tf.Tensor, ...]:
     return enter, forget, candidate, leave, forget * memory + enter * candidate
 
 
-@tf.function(autograph=False)
+@tf.function(autograph=False, experimental_attributes={"_noinline": True})
 def _cell_gradient(
     enter: tf.Tensor,
     forget: tf.Tensor,
     candidate: tf.Tensor,
     leave: tf.Tensor,
-    memory: tf.Tensor,
     before: tf.Tensor,
     squashed: tf.Tensor,
     d_state: tf.Tensor,
     d_memory: tf.Tensor,
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Gradients of the gates `[K, n, 4 units]` and of the memory before the child.
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Gradients of the gates `[K, n, 4 units]` and of the memory before the child; its tanh.
+
+    Not inlined: TensorFlow would find that it knows the tanh from the way forward, and keep it.
 
     Args:
-        enter, forget, candidate, leave, memory: What is kept of the position.
+        enter, forget, candidate, leave: What is kept of the position.
         before: The memory before the child.
-        squashed: tanh of `memory`.
+        squashed: tanh of the memory after the child.
         d_state: Gradient of the state after the child.
-        d_memory: Gradient of `memory` by the positions after it.
+        d_memory: Gradient of the memory after the child by the positions after it.
     """
     sigmoid, tanh = tf.raw_ops.SigmoidGrad, tf.raw_ops.TanhGrad
     d_memory += tanh(y=squashed, dy=d_state * leave)
@@ -128,4 +129,4 @@ def _cell_gradient(
         tanh(y=candidate, dy=d_memory * enter),
         sigmoid(y=leave, dy=d_state * squashed),
     )
-    return tf.concat(d_gates, axis=-1), d_memory * forget
+    return tf.concat(d_gates, axis=-1), d_memory * forget, tf.tanh(before)

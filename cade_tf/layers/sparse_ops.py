@@ -138,9 +138,9 @@ def _maxima(values: tf.Tensor, columns: tf.Tensor, owners: tf.Tensor) -> tf.Tens
         def gradient(upstream: tf.Tensor) -> tf.Tensor:
             # Gathered again: kept, the children's rows would be most of a step's memory.
             reached = tf.gather(values, columns) == tf.gather(found, owners)
-            ties = tf.math.segment_sum(tf.cast(reached, upstream.dtype), owners)
-            shares = tf.gather(upstream / ties, owners)
-            return scatter_rows(tf.where(reached, shares, tf.zeros_like(shares)), columns, values)
+            reached = tf.cast(reached, upstream.dtype)
+            shares = upstream / tf.math.segment_sum(reached, owners)
+            return scatter_rows(reached * tf.gather(shares, owners), columns, values)
 
         return found, gradient
 

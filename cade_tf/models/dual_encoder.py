@@ -207,6 +207,7 @@ class DualEncoder(GraphModel):
             samplings=self.samplings,
             distinct_rows=self.aggregator != "mean" or self._project_first(),
             global_bias=self.bias is not None,
+            as_sets=self.aggregator == "pool" and self.samplings > 1,
         )
 
     def _project_first(self) -> bool:

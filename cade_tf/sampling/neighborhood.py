@@ -2,17 +2,22 @@
 
 The paper draws a tree for every root. Here a node that stands several times on one level of one
 sampling shares its draw, so a level is a list of distinct (sampling, node) pairs and a tree is
-read off by following positions. Each single tree keeps the paper's distribution.
+read off by following positions. Each single tree keeps the paper's distribution. On the last level
+samplings share a node where what they draw for it is the same to the model.
 """
 
+import functools
 from typing import NamedTuple
 
 import tensorflow as tf
 
 from cade_tf.sampling import random
 from cade_tf.sampling.graph_tables import GraphTables, node_dtype
-from cade_tf.sampling.neighbors import draw_neighbors
+from cade_tf.sampling.neighbors import draw_neighbors, draw_places
 from cade_tf.sampling.tables import distinct
+
+SET_BITS = 20
+"""Sets of at most so many neighbours are compared."""
 
 
 class Neighborhood(NamedTuple):
@@ -37,6 +42,8 @@ def sample_neighborhood(
     samplings: tf.Tensor,
     fanouts: tuple[int, ...],
     key: tf.Tensor,
+    *,
+    as_sets: bool = False,
 ) -> Neighborhood:
     """Draws the trees of some roots.
 
@@ -46,6 +53,8 @@ def sample_neighborhood(
         samplings: Integers [n], which of the K samplings each root stands for.
         fanouts: Neighbours drawn on each level, the root's first.
         key: Key of the neighbour stream of this step.
+        as_sets: Whether samplings in which a node of the last level draws the same children, in
+            whatever order and number, share it.
 
     Returns:
         The neighbourhood.
@@ -61,11 +70,38 @@ def sample_neighborhood(
         child_nodes.append(children)
         before += tf.size(nodes)
         if level + 1 < len(fanouts):
-            nodes, sampling, position = distinct_instances(
-                children, tf.broadcast_to(sampling[:, None], tf.shape(children)), graph.num_nodes
-            )
+            of = tf.broadcast_to(sampling[:, None], tf.shape(children))
+            if level + 2 == len(fanouts):
+                # A node with a single neighbour draws it in every sampling.
+                single = graph.spans.lookup(children)[..., 1] <= 1
+                of = tf.where(single, tf.zeros_like(of), of)
+            nodes, sampling, position = distinct_instances(children, of, graph.num_nodes)
+            if as_sets and level + 2 == len(fanouts):
+                keys = draw_keys(nodes, sampling, key, level + 1)
+                nodes, sampling, same = _distinct_sets(graph, nodes, sampling, keys, fanouts[-1])
+                position = tf.gather(same, position)
             child_positions.append(position + tf.cast(before, position.dtype))
     return Neighborhood(tf.concat(all_nodes, 0), tuple(child_nodes), tuple(child_positions))
+
+
+def _distinct_sets(
+    graph: GraphTables, nodes: tf.Tensor, samplings: tf.Tensor, keys: tf.Tensor, fanout: int
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Instances that draw different children; as `distinct_instances`.
+
+    A set of a few neighbours is a number with a bit for each; of many, two are seldom the same.
+    """
+    spans = graph.spans.lookup(nodes)
+    places = draw_places(graph, nodes, spans, keys, fanout)
+    bits = tf.bitwise.left_shift(tf.ones_like(places), tf.clip_by_value(places, 0, SET_BITS))
+    drawn = functools.reduce(tf.bitwise.bitwise_or, (bits[:, draw] for draw in range(fanout)))
+    number = tf.where(spans[:, 1] <= SET_BITS, drawn, tf.cast(samplings, drawn.dtype))
+    once, same = distinct(tf.cast(nodes, tf.int64) * 2**SET_BITS + number)
+    # Any of the samplings stands for all that drew the same.
+    sampling = tf.tensor_scatter_nd_update(
+        tf.zeros_like(once, samplings.dtype), tf.expand_dims(same, 1), samplings
+    )
+    return tf.cast(once // 2**SET_BITS, nodes.dtype), sampling, same
 
 
 def draw_children(

@@ -40,12 +40,14 @@ class TreeShape(NamedTuple):
         distinct_rows: Whether each row of features must stand once, in the order of first use:
             wanted by whatever multiplies every row. A mean reads rows where they are.
         global_bias: Whether rows of the global bias are wanted.
+        as_sets: Whether samplings that draw the same set of children are the same to the model.
     """
 
     fanouts: tuple[int, ...]
     samplings: int = 1
     distinct_rows: bool = False
     global_bias: bool = False
+    as_sets: bool = False
 
 
 def draw_trees(
@@ -64,7 +66,7 @@ def draw_trees(
         shape: What the model wants.
         key: Key of the neighbour stream; equal keys give equal draws.
     """
-    drawn = sample_neighborhood(graph, roots, samplings, shape.fanouts, key)
+    drawn = sample_neighborhood(graph, roots, samplings, shape.fanouts, key, as_sets=shape.as_sets)
     nodes = [drawn.nodes, *(tf.reshape(children, [-1]) for children in drawn.child_nodes)]
     features, index = features_of(graph, tf.concat(nodes, 0), distinct_rows=shape.distinct_rows)
     self_index, *child_index = slices(index, [tf.size(part) for part in nodes])

@@ -3,6 +3,7 @@
 import collections
 
 import numpy as np
+import pytest
 import tensorflow as tf
 from scipy import stats
 
@@ -19,13 +20,14 @@ def key_of(step):
     return random.make_key(0, random.Stream.NEIGHBOR, step)
 
 
-def sample(roots, samplings, *, step=0, fanouts=FANOUTS, tables=None):
+def sample(roots, samplings, *, step=0, fanouts=FANOUTS, tables=None, **options):
     return sample_neighborhood(
         tables or engine.small_tables(),
         tf.constant(roots),
         tf.constant(samplings),
         fanouts,
         key_of(step),
+        **options,
     )
 
 
@@ -118,6 +120,46 @@ def test_sharing_draws_leaves_each_tree_its_distribution():
             expected.append(trials / graph.degrees[root] / graph.degrees[child])
     assert set(counts) <= set(paths)
     assert stats.chisquare([counts[path] for path in paths], expected).pvalue > 0.001
+
+
+def test_all_samplings_share_a_node_of_one_neighbour_on_the_last_level_and_no_other():
+    graph = Graph.from_edges([[0, 1], [0, 2]])
+    tables = make_graph_tables(graph, np.ones((3, 1), np.float32))
+
+    def nodes(fanouts):
+        trees = sample([0] * 4, [0, 1, 2, 3], fanouts=fanouts, tables=tables)
+        return trees.nodes.numpy().tolist()
+
+    assert sorted(nodes((30, 1))) == [0] * 4 + [1, 2]
+    # The leaves have a subtree on the level before, in which the centre draws for each sampling.
+    assert sorted(nodes((30, 1, 1))) == [0] * 4 + [0] * 4 + [1] * 4 + [2] * 4
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_samplings_that_draw_the_same_set_share_it(weighted):
+    tables = engine.small_tables(weighted=weighted)
+    roots = list(range(engine.NODES)) * 6
+    samplings = np.repeat(np.arange(6), engine.NODES).tolist()
+    apart, shared = (
+        sample(roots, samplings, fanouts=(3, 4), tables=tables, as_sets=as_sets)
+        for as_sets in (False, True)
+    )
+
+    def sets(trees):
+        """What each node of the last level draws, by the place of its instance."""
+        drawn = trees.child_nodes[1].numpy()
+        found = zip(trees.nodes.numpy()[len(roots) :], drawn, strict=True)
+        return [(int(node), frozenset(children.tolist())) for node, children in found]
+
+    before, after = sets(apart), sets(shared)
+    assert len(after) == len(set(after)) == len(set(before)) < len(before)
+    np.testing.assert_array_equal(apart.child_nodes[0], shared.child_nodes[0])
+    for there, here in zip(
+        apart.child_positions[0].numpy().ravel(),
+        shared.child_positions[0].numpy().ravel(),
+        strict=True,
+    ):
+        assert before[there - len(roots)] == after[here - len(roots)]
 
 
 def test_distinct_instances_keep_the_order_of_first_appearance():
