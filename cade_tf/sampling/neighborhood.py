@@ -43,6 +43,7 @@ def sample_neighborhood(
     fanouts: tuple[int, ...],
     key: tf.Tensor,
     *,
+    several: bool = True,
     as_sets: bool = False,
 ) -> Neighborhood:
     """Draws the trees of some roots.
@@ -53,6 +54,7 @@ def sample_neighborhood(
         samplings: Integers [n], which of the K samplings each root stands for.
         fanouts: Neighbours drawn on each level, the root's first.
         key: Key of the neighbour stream of this step.
+        several: Whether there is more than one sampling, so that some can share.
         as_sets: Whether samplings in which a node of the last level draws the same children, in
             whatever order and number, share it.
 
@@ -71,12 +73,13 @@ def sample_neighborhood(
         before += tf.size(nodes)
         if level + 1 < len(fanouts):
             of = tf.broadcast_to(sampling[:, None], tf.shape(children))
-            if level + 2 == len(fanouts):
+            last = level + 2 == len(fanouts)
+            if last and several:
                 # A node with a single neighbour draws it in every sampling.
                 single = graph.spans.lookup(children)[..., 1] <= 1
                 of = tf.where(single, tf.zeros_like(of), of)
             nodes, sampling, position = distinct_instances(children, of, graph.num_nodes)
-            if as_sets and level + 2 == len(fanouts):
+            if last and as_sets:
                 keys = draw_keys(nodes, sampling, key, level + 1)
                 nodes, sampling, same = _distinct_sets(graph, nodes, sampling, keys, fanouts[-1])
                 position = tf.gather(same, position)

@@ -66,7 +66,10 @@ def draw_trees(
         shape: What the model wants.
         key: Key of the neighbour stream; equal keys give equal draws.
     """
-    drawn = sample_neighborhood(graph, roots, samplings, shape.fanouts, key, as_sets=shape.as_sets)
+    several = shape.samplings > 1
+    drawn = sample_neighborhood(
+        graph, roots, samplings, shape.fanouts, key, several=several, as_sets=shape.as_sets
+    )
     nodes = [drawn.nodes, *(tf.reshape(children, [-1]) for children in drawn.child_nodes)]
     features, index = features_of(graph, tf.concat(nodes, 0), distinct_rows=shape.distinct_rows)
     self_index, *child_index = slices(index, [tf.size(part) for part in nodes])

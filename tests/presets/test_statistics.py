@@ -28,7 +28,7 @@ def test_sparse_and_dense_storage_are_read_alike(kind):
 
 def test_pixels_are_measurements_and_not_counts():
     found = GraphStatistics.measure(digits())
-    assert (found.kind, found.width, found.nodes, found.edges) == ("dense", 32, 1797, 9787)
+    assert (found.kind, found.width, found.nodes) == ("dense", 32, 1797)
     assert found.mean_degree == pytest.approx(2 * 9787 / 1797)
     assert found.autocorrelation > 0.3
 

@@ -41,7 +41,7 @@ def test_a_run_survives_the_loss_of_a_worker_a_server_and_the_chief(
 ):
     record_property("tries", 3)
     run_dir = tmp_path / "run"
-    process = launch(sharded, run_dir, workers=2, servers=2, steps=STEPS)
+    process = launch(sharded, run_dir, workers=2, servers=2, steps=STEPS, silence_seconds=60)
     try:
         for role in ("worker", "ps", "chief"):
             before = wait_for(lambda: newest(run_dir), process)
@@ -52,9 +52,11 @@ def test_a_run_survives_the_loss_of_a_worker_a_server_and_the_chief(
     finally:
         process.terminate()
     assert process.returncode == 0, output
-    # The worker is replaced without the chief's doing; the other two start the chief again.
+    # The worker is replaced without the chief's doing; the other two start the chief again. So
+    # does a silence: TensorFlow does not notice every death in the middle of an answer.
     assert output.count("The worker 0 ended with code -9") == 1
-    assert output.count("The chief ended") == 2
+    silences = output.count("No worker or parameter server has answered")
+    assert output.count("The chief ended") == 2 + silences
     result = json.loads((run_dir / "result.json").read_text())
     assert result["steps"] == STEPS
     assert result["cluster"] == {"workers": 2, "servers": 2}
