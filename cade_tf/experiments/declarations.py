@@ -138,9 +138,10 @@ BUDGETS = {
 }
 """Steps of the paper's method, by model and data set, outside of the 30 % columns.
 
-Those columns have the pass over all walks, as has what is not named here. By the validation nodes
-of `cade reproduce curve`, GraphSAGE gains until step 3000, while CADE-MS and CADE-MA are best near
-step 1000 and lose afterwards. All models have one budget in the figures on subPPI.
+Those columns have the pass over all walks, as has what is not named here. The reasons are few: by
+the validation nodes of `cade reproduce curve`, one run each, GraphSAGE gains until about step 3000
+on Pubmed, CADE-MS is best at step 1000 on BlogCatalog, CADE-MA at step 1000 on Pubmed, and both
+lose afterwards. The other graphs have no curve. On subPPI all models have one budget.
 """
 FULL_PASS_RATIO = 0.3
 

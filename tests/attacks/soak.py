@@ -40,7 +40,7 @@ class Soak:
 
     samples: list[Sample]
     code: int
-    farewell: str
+    saved: bool
 
     def write(self, path: Path) -> None:
         """Keeps it as JSON."""
@@ -70,8 +70,8 @@ class Soak:
         for name in ("threads", "files"):
             if getattr(settled[-1], name) > getattr(settled[0], name):
                 found.append(f"{name} grew")
-        if self.code != 128 + signal.SIGTERM or "saved in" not in self.farewell:
-            found.append(f"SIGTERM ended it with {self.code}: {self.farewell}")
+        if self.code != 128 + signal.SIGTERM or not self.saved:
+            found.append(f"SIGTERM ended it with {self.code}, saved: {self.saved}")
         return found
 
 
@@ -95,7 +95,7 @@ def soak(minutes: float, folder: Path) -> Soak:
         process.wait(300)
     finally:
         process.kill()
-    return Soak(samples, process.returncode, log.read_text().strip().splitlines()[-1])
+    return Soak(samples, process.returncode, "saved in" in log.read_text().splitlines()[-1])
 
 
 def _sample(pid: int, seconds: float, log: str) -> Sample:
