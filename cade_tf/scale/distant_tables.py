@@ -1,5 +1,6 @@
 """Tables that lie elsewhere, of which only asked rows are read: in files, or on servers."""
 
+import abc
 import mmap
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -57,7 +58,7 @@ def _mapped_bytes() -> int:
         return 0
 
 
-class _DistantTable:
+class _DistantTable(abc.ABC):
     """Ids are made distinct before rows are fetched: each row comes once."""
 
     def lookup(self, ids: tf.Tensor) -> tf.Tensor:
@@ -70,9 +71,9 @@ class _DistantTable:
         once, position = distinct(ids)
         return self.fetch(once), position
 
+    @abc.abstractmethod
     def fetch(self, ids: tf.Tensor) -> tf.Tensor:
         """Rows of ids that are known to be distinct."""
-        raise NotImplementedError
 
 
 class MappedTable(_DistantTable):

