@@ -2,8 +2,10 @@
 
 import contextlib
 import json
+import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -121,6 +123,29 @@ class Cluster:
 def lost_servers() -> contextlib.AbstractContextManager[None]:
     """Turns TensorFlow's errors about servers that do not answer into `ClusterLost`."""
     return lost_process("a parameter server")
+
+
+@contextlib.contextmanager
+def tensorflow_messages_to(path: Path) -> Iterator[None]:
+    """Has TensorFlow write to a file: it says tens of thousands of characters about each loss.
+
+    On standard error they would bury what the user must know, and fill a pipe that nobody reads,
+    which would stop the chief.
+
+    Args:
+        path: The file; messages are appended.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    logger = logging.getLogger("tensorflow")
+    before, propagated = logger.handlers, logger.propagate
+    file = logging.FileHandler(path)
+    file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s: %(message)s"))
+    logger.handlers, logger.propagate = [file], False
+    try:
+        yield
+    finally:
+        logger.handlers, logger.propagate = before, propagated
+        file.close()
 
 
 def make_resolver() -> tf.distribute.cluster_resolver.ClusterResolver:

@@ -21,6 +21,7 @@ from cade_tf.scale import cluster, cluster_embedding, sharded_training, signs_of
 from cade_tf.scale.bias_stores import LARGEST_BYTES, ShardedBias, own_copy, with_own_bias
 from cade_tf.scale.cluster_loop import ClusterLoop
 from cade_tf.scale.distant_tables import DEFAULT_RESIDENT_BYTES
+from cade_tf.scale.local_cluster import LOG_FOLDER
 from cade_tf.scale.shard_tables import MappedTables, ShardedTables, make_shard_tables
 from cade_tf.scale.signs_of_life import AnswerWatch
 from cade_tf.training import run_folder, run_lock
@@ -64,7 +65,11 @@ def _lead(config: Config, run_dir: Path, resolver: Any, progress: Shown) -> dict
     graph = sharded_training.open_graph(config)
     run_folder.prepare(run_dir, config, graph.fingerprint)
     transform = sharded_training.fit_features(graph, config)
-    with AnswerWatch(config.silence_seconds) as watch, cluster.lost_servers():
+    with (
+        cluster.tensorflow_messages_to(run_dir / LOG_FOLDER / "chief.log"),
+        AnswerWatch(config.silence_seconds) as watch,
+        cluster.lost_servers(),
+    ):
         servers = cluster.Cluster(resolver, watch.heard)
         tables, training = fill_servers(servers, graph, config, transform)
         load_seconds = time.monotonic() - started

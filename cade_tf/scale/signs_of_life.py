@@ -19,6 +19,7 @@ QUIET_SECONDS = 120.0
 """A process that starts or ends may be silent for so long at least: TensorFlow takes its time."""
 
 _SEND_SECONDS = 1.0
+_TELL_SECONDS = 5.0
 _CHECKS = 20
 _log = logging.getLogger(__name__)
 
@@ -51,13 +52,19 @@ class AnswerWatch:
         while not self._left.wait(self.seconds / _CHECKS):
             self._silent_checks += 1
             if self._silent_checks >= _CHECKS:
-                _log.error(
-                    "No worker or parameter server has answered for %g s; one may be frozen, or "
-                    "its machine cannot be reached. The same command continues from the last "
-                    "checkpoint; --silence_seconds sets how long to wait.",
-                    self.seconds,
-                )
+                # On a thread: where nobody reads standard error, a full pipe would keep it for ever.
+                teller = threading.Thread(target=self._tell, daemon=True)
+                teller.start()
+                teller.join(_TELL_SECONDS)
                 os._exit(1)
+
+    def _tell(self) -> None:
+        _log.error(
+            "No worker or parameter server has answered for %g s; one may be frozen, or its machine "
+            "cannot be reached. The same command continues from the last checkpoint; "
+            "--silence_seconds sets how long to wait.",
+            self.seconds,
+        )
 
 
 def send() -> None:

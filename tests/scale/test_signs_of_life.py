@@ -86,3 +86,14 @@ def test_a_watch_ends_the_process_after_a_silence_and_not_before(sleep, code, la
     assert result.returncode == code, result.stderr
     assert result.stdout.split()[-1] == last
     assert ("has answered for 3 s" in result.stderr) == bool(code)
+
+
+def test_a_watch_ends_a_process_whose_messages_nobody_reads():
+    full = "import os, sys\nos.set_blocking(2, False)\ntry:\n    while True: os.write(2, b'x' * 4096)\n"
+    full += "except BlockingIOError: os.set_blocking(2, True)\n"
+    command = [sys.executable, "-c", full + WATCHER, "120"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        try:
+            assert process.wait(60) == 1
+        finally:
+            process.kill()
