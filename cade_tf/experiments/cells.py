@@ -121,11 +121,15 @@ def restore(results: Mapping[str, Any], folder: Path) -> int:
 
 
 def cached(cell: Cell, folder: Path) -> dict[str, Any] | None:
-    """The result of a cell that was computed before; None for any other."""
+    """The result of a cell that was computed before, with the same options; None for any other."""
     try:
-        return json.loads((folder / f"{cell.key()}.json").read_text())
+        result = json.loads((folder / f"{cell.key()}.json").read_text())
     except (FileNotFoundError, json.JSONDecodeError):
         return None
+    # The key counts departures from what is usual, which another version may have changed.
+    settings, flags = cell.settings(), result["flags"]
+    same = all(_plain(settings[name]) == flags[name] for name in settings.keys() & flags.keys())
+    return result if same else None
 
 
 def compute(cell: Cell, folder: Path, data_dir: str | None = None) -> dict[str, Any]:

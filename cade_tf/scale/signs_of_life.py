@@ -52,7 +52,7 @@ class AnswerWatch:
         while not self._left.wait(self.seconds / _CHECKS):
             self._silent_checks += 1
             if self._silent_checks >= _CHECKS:
-                # On a thread: where nobody reads standard error, a full pipe would keep it for ever.
+                # On a thread: a full pipe that nobody reads would keep this one for ever.
                 teller = threading.Thread(target=self._tell, daemon=True)
                 teller.start()
                 teller.join(_TELL_SECONDS)
@@ -60,8 +60,8 @@ class AnswerWatch:
 
     def _tell(self) -> None:
         _log.error(
-            "No worker or parameter server has answered for %g s; one may be frozen, or its machine "
-            "cannot be reached. The same command continues from the last checkpoint; "
+            "No worker or parameter server has answered for %g s; one may be frozen, or its "
+            "machine cannot be reached. The same command continues from the last checkpoint; "
             "--silence_seconds sets how long to wait.",
             self.seconds,
         )

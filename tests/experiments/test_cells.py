@@ -31,6 +31,21 @@ def test_a_damaged_cell_is_computed_again(tmp_path):
     assert cells.cached(cell(), tmp_path) is None
 
 
+def test_a_cell_of_other_options_under_the_same_key_is_computed_again(tmp_path, monkeypatch):
+    def with_width(dim):
+        changed = dataclasses.replace(METHODS["smoothed_pca"], options={"dim": dim})
+        monkeypatch.setitem(METHODS, "smoothed_pca", changed)
+        return cell("smoothed_pca", dim=dim)
+
+    before = with_width(8)
+    cells.compute(before, tmp_path)
+    assert cells.cached(before, tmp_path) is not None
+    key = before.key()
+    after = with_width(9)  # as another version of the package may have it
+    assert after.key() == key
+    assert cells.cached(after, tmp_path) is None
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -36,8 +36,8 @@ def test_tensors_take_what_the_formula_says(model):
     options = BenchOptions(dataset="digits", k=5, repeats=1, device="cpu")
     graph = datasets.load(options)
     expected = formula(graph, cases.make_step(graph, options.config(model)))
-    # The order in which a process runs what is ready differs, and with it the peak: twelve processes
-    # of CADE-MS took 0.81 to 1.01 of the formula. The larger of two says what a user must have.
+    # The order in which a process runs what is ready differs, and with it the peak: twelve
+    # processes of CADE-MS took 0.81 to 1.01 of the formula. The larger of two says what is needed.
     tensors = max(measured(model, options) for _ in range(2))
     # The allocator gives pieces of up to twice the size.
     assert 0.8 * expected < tensors < 2 * expected

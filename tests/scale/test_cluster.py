@@ -56,7 +56,8 @@ def test_a_run_survives_the_loss_of_a_worker_a_server_and_the_chief(
     assert output.count("The worker 0 ended with code -9") == 1
     assert output.count("The chief ended") == 2
     # Nobody reads the output until the end: TensorFlow's complaints would have filled the pipe.
-    assert "ERROR:tensorflow" not in output and len(output) < 10_000, output
+    assert "ERROR:tensorflow" not in output
+    assert len(output) < 10_000, output
     assert "UnavailableError" in (run_dir / "logs" / "chief.log").read_text()
     result = json.loads((run_dir / "result.json").read_text())
     assert result["steps"] == STEPS

@@ -33,6 +33,16 @@ with AnswerWatch(3) as watch:
     time.sleep(float(sys.argv[1]))
 print("left", flush=True)
 """
+# Standard error as it is where nobody reads it: a pipe that takes no more.
+FULL = """
+import os
+os.set_blocking(2, False)
+try:
+    while True:
+        os.write(2, bytes(4096))
+except BlockingIOError:
+    os.set_blocking(2, True)
+"""
 
 
 @pytest.fixture
@@ -89,9 +99,7 @@ def test_a_watch_ends_the_process_after_a_silence_and_not_before(sleep, code, la
 
 
 def test_a_watch_ends_a_process_whose_messages_nobody_reads():
-    full = "import os, sys\nos.set_blocking(2, False)\ntry:\n    while True: os.write(2, b'x' * 4096)\n"
-    full += "except BlockingIOError: os.set_blocking(2, True)\n"
-    command = [sys.executable, "-c", full + WATCHER, "120"]
+    command = [sys.executable, "-c", FULL + WATCHER, "120"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         try:
             assert process.wait(60) == 1
