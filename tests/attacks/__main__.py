@@ -32,6 +32,8 @@ CLASSES = {
 """Attacks by the beginning of their tests' names."""
 
 SOAK_PLOT, SOAK_FILE = "memory.svg", "soak.json"
+NOTES_FILE = "notes.md"
+"""What a person adds at the end of the report."""
 
 
 @dataclasses.dataclass
@@ -123,6 +125,8 @@ def report(
     if soaked is not None:
         soak.draw(soaked, folder / SOAK_PLOT)
         parts.append(f"## A long run\n\n{soak_text(soaked)}")
+    if (folder / NOTES_FILE).is_file():
+        parts.append((folder / NOTES_FILE).read_text())
     (folder / "report.md").write_text("\n".join(parts))
 
 
