@@ -20,7 +20,11 @@ class LaunchOptions(Config):
 
     workers: int = option(2, "Workers: processes that compute steps.", minimum=1)
     ps: int = option(2, "Parameter servers: processes that hold tables and weights.", minimum=1)
-    restarts: int = option(3, "How often the chief is started again after a failure.", minimum=0)
+    restarts: int = option(
+        3,
+        "How often in a row the chief is started again after a failure without a new checkpoint.",
+        minimum=0,
+    )
     frozen_seconds: float = option(
         60.0,
         "Seconds without a sign of life after which a process counts as frozen, and is ended and "
@@ -38,7 +42,7 @@ def run(options: LaunchOptions) -> int:
     run_dir = checks.writable_folder("run_dir", options.run_dir or default_run_dir(options))
     logs.configure(options.verbosity)
     from cade_tf.scale.local_cluster import LocalCluster, train_command
-    from cade_tf.training import run_folder, run_lock
+    from cade_tf.training import checkpoints, run_folder, run_lock
 
     if options.fresh:
         run_folder.set_aside(run_dir)
@@ -51,6 +55,7 @@ def run(options: LaunchOptions) -> int:
         servers=options.ps,
         folder=run_dir,
         restarts=options.restarts,
+        progress=lambda: checkpoints.saved(run_dir / run_folder.CHECKPOINT_FOLDER)[-1:],
         frozen_seconds=options.frozen_seconds,
     ).run()
 

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +31,15 @@ class LocalCluster:
     A process that is silent for too long, frozen or stuck, is ended. A worker or server that ends
     is started again. A chief that fails is started again together with the servers, whose content
     is in the checkpoints; not so where it says that the user is wrong, or where it fails
-    repeatedly.
+    repeatedly and gets nowhere.
 
     Args:
         command: What every process runs, TF_CONFIG in its environment.
         workers: Number of workers.
         servers: Number of parameter servers.
         folder: For logs of workers and servers, and for `cluster.json`, which lists the processes.
-        restarts: How often the chief may fail.
+        restarts: How often the chief may fail in a row without progress.
+        progress: Tells how far the chief has got, such as the newest checkpoint.
         frozen_seconds: Silence after which a process is ended.
     """
 
@@ -50,11 +51,13 @@ class LocalCluster:
         servers: int,
         folder: Path,
         restarts: int,
+        progress: Callable[[], Any],
         frozen_seconds: float,
     ) -> None:
         self.command = list(command)
         self.folder = folder
         self.restarts = restarts
+        self.progress = progress
         self.frozen_seconds = frozen_seconds
         sizes = {CHIEF: 1, WORKER: workers, SERVER: servers}
         ports = iter(_free_ports(sum(sizes.values())))
@@ -78,15 +81,19 @@ class LocalCluster:
                 (self.folder / CLUSTER_FILE).unlink(missing_ok=True)
 
     def _watch(self) -> int:
-        failures = 0
+        failures, reached = 0, self.progress()
         while True:
             time.sleep(_POLL_SECONDS)
             self._end_frozen()
             code = self._processes[CHIEF, 0].process.poll()
             if code is not None:
-                failures += 1
-                final = code in (0, _USER_ERROR) or failures > self.restarts
-                if final or self._asked_to_stop:
+                before, reached = reached, self.progress()
+                failures = 1 if reached != before else failures + 1
+                final = code in (0, _USER_ERROR) or self._asked_to_stop
+                if not final and failures > self.restarts:
+                    _log.error("The chief has failed %d times in a row; giving up.", failures)
+                    final = True
+                if final:
                     return code if code >= 0 else 128 - code
                 _log.warning("The chief ended with code %d; starting it again.", code)
                 self._start_all(SERVER)
