@@ -10,6 +10,10 @@ from cade_tf.models.dual_encoder import DualEncoder
 
 _POWER_ITERATIONS = 4
 _OVERSAMPLING = 16
+# Features at most this many times as wide as the iterated subspace are decomposed exactly, which
+# takes less time than the iterations.
+_NARROW = 2
+_CHUNK_ROWS = 65536
 _TINY = float(np.finfo(np.float32).tiny)
 
 OWN_SHARE = 0.25
@@ -105,15 +109,23 @@ class _Smoothed:
         """
         width = self.features.shape[1]
         found = min(count, width, self.features.shape[0])
-        drawn = min(found + _OVERSAMPLING, width)
+        drawn = found + _OVERSAMPLING
+        if width <= _NARROW * drawn:
+            basis = np.eye(width, dtype=np.float32)
+        else:
+            basis = self._main_subspace(drawn, seed)
+        squares, rotation = np.linalg.eigh(_gram(self.apply(basis)))
+        main = rotation[:, ::-1][:, :found].astype(np.float32)
+        padded = np.pad(self._kept(basis @ main), ((0, 0), (0, count - found)))
+        return padded, float(np.sqrt(np.maximum(squares[::-1][:found], 0).sum()))
+
+    def _main_subspace(self, size: int, seed: int) -> np.ndarray:
+        """An orthogonal basis near the main directions, by subspace iteration."""
         generator = np.random.default_rng(seed)
-        basis = generator.standard_normal((width, drawn), np.float32)
+        basis = generator.standard_normal((self.features.shape[1], size), np.float32)
         for _ in range(_POWER_ITERATIONS):
             basis = np.linalg.qr(self.adjoint(np.linalg.qr(self.apply(basis))[0]))[0]
-        _, values, rotation = np.linalg.svd(self.apply(basis), full_matrices=False)
-        columns = self._kept(basis @ rotation.T)[:, :found]
-        padded = np.pad(columns, ((0, 0), (0, count - found))).astype(np.float32)
-        return padded, float(np.linalg.norm(values[:found]))
+        return basis
 
     def apply(self, vectors: np.ndarray) -> np.ndarray:
         """S times vectors."""
@@ -131,12 +143,11 @@ class _Smoothed:
 
     def _filter(self, rows: np.ndarray, shares: sp.csr_array) -> np.ndarray:
         """The mean over the parameter sets of (a I + (1 - a) P)^L rows."""
-        powers = [rows]
-        for _ in range(self.depth):
-            powers.append(shares @ powers[-1])
-        total = np.zeros_like(rows)
-        for power, coefficient in zip(powers, self._coefficients(), strict=True):
-            total += coefficient * power
+        coefficients = np.trim_zeros(self._coefficients(), "b")
+        total = coefficients[0] * rows
+        for coefficient in coefficients[1:]:
+            rows = shares @ rows
+            total += coefficient * rows
         return total
 
     def _coefficients(self) -> np.ndarray:
@@ -148,3 +159,9 @@ class _Smoothed:
                 polynomial = np.convolve(polynomial, np.array([a, 1 - a], np.float32))
             polynomials.append(polynomial)
         return np.mean(polynomials, axis=0)
+
+
+def _gram(rows: np.ndarray) -> np.ndarray:
+    """Products of all pairs of columns, summed in double precision."""
+    parts = (rows[i : i + _CHUNK_ROWS].astype(np.float64) for i in range(0, len(rows), _CHUNK_ROWS))
+    return sum((part.T @ part for part in parts), np.zeros((rows.shape[1],) * 2))

@@ -9,6 +9,7 @@ from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.models.factory import make_model
+from cade_tf.training import initialization
 from cade_tf.training.initialization import start_as_smoothing
 from cade_tf.training.trainer import train
 
@@ -59,9 +60,15 @@ def main_directions(smoothed: np.ndarray, count: int) -> np.ndarray:
     return np.linalg.svd(smoothed - smoothed.mean(0))[2][:count].T
 
 
+@pytest.mark.parametrize("narrow", [False, True])
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("model", ["graphsage", "cade_gb", "cade_ms"])
-def test_untrained_encoder_smooths_and_projects(model: str, sparse: bool) -> None:
+def test_untrained_encoder_smooths_and_projects(
+    model: str, sparse: bool, narrow: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not narrow:  # as if there were many more features
+        monkeypatch.setattr(initialization, "_NARROW", 0)
+        monkeypatch.setattr(initialization, "_OVERSAMPLING", 3)
     graph = random_graph(sparse=sparse)
     config = options(model, self_weights=(0.6,), normalize="none")
     found = train(graph, config, progress=False).model.embed_full(graph, progress=False)
