@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cade_tf import machine
 from cade_tf.benchmark.measure import Measurement
 from cade_tf.benchmark.suite import Results
 from cade_tf.experiments.cells import commit
@@ -100,7 +101,7 @@ def describe_machine() -> dict[str, Any]:
     return {
         "processor": ", ".join([*named[:1], *gpus]) or platform.processor() or "unknown",
         "cores": len(affinity(0)) if affinity else os.cpu_count(),
-        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
+        "memory_gib": round(machine.memory_bytes() / 2**30, 1),
         # Other work on the machine would explain bad numbers.
         "load_before": round(os.getloadavg()[0], 2),
         "system": f"{platform.system()} {platform.machine()}",

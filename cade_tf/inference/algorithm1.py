@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from cade_tf import machine
 from cade_tf.inference.candidates import sampled_candidates
 from cade_tf.inference.finite import require_finite
 from cade_tf.inference.whole_pass import WholePass
@@ -19,7 +20,7 @@ from cade_tf.sampling.tables import distinct, slices
 from cade_tf.sampling.walks import walk
 
 # Up to this much memory all nodes of a pass are encoded together; beyond it, batch by batch.
-WHOLE_PASS_BYTES = 2 * 2**30
+WHOLE_PASS_BYTES = max(2 * 2**30, machine.memory_bytes() // 4)
 CHUNK_WALKS = 65536
 
 
@@ -62,7 +63,8 @@ def embed_all_nodes(
         InputError: A number is not finite; the message names the node.
     """
     whole = None
-    if WholePass.memory(model, graph.num_nodes) <= whole_pass_bytes:
+    together = depends_on_partner(model)
+    if WholePass.memory(model, graph.num_nodes, together=together) <= whole_pass_bytes:
         whole = WholePass(model, graph)
     total = np.zeros((graph.num_nodes, model.dim), np.float32)  # line 2: the sum of Z_v
     contexts = np.zeros(graph.num_nodes, np.float32)

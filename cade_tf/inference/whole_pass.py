@@ -62,9 +62,16 @@ class WholePass:
             self._all_nodes = traced_for_each_model(tf.function(encode, autograph=False))
 
     @staticmethod
-    def memory(model: DualEncoder, num_nodes: int) -> int:
-        """Bytes that all nodes' vectors and draws take at most."""
-        kept = model.samplings + len(model.fanouts) + 2
+    def memory(model: DualEncoder, num_nodes: int, *, together: bool = True) -> int:
+        """Bytes that all nodes' vectors and draws take at most.
+
+        Args:
+            model: A model.
+            num_nodes: Size of the graph.
+            together: Whether candidates are wanted all at once, and not chunk by chunk.
+        """
+        # Projected features, hidden vectors, candidates; what is joined is there twice.
+        kept = 2 + len(model.fanouts) + 2 * model.samplings * together
         vectors = model.dim * model.parameter_sets * kept
         draws = sum(model.fanouts) + 2 * max(model.fanouts)
         return num_nodes * (4 * vectors + 8 * draws)
@@ -83,8 +90,8 @@ class WholePass:
         yield from map(self._normalized, zip(*samplings, strict=True))
 
     def _normalized(self, samplings: Sequence[tf.Tensor]) -> tf.Tensor:
-        vectors = samplings[0] if len(samplings) == 1 else tf.concat(samplings, axis=1)
-        return self.model.normalized(vectors)
+        normalized = [self.model.normalized(vectors) for vectors in samplings]
+        return normalized[0] if len(normalized) == 1 else tf.concat(normalized, axis=1)
 
     def _encode_all(self, key: tf.Tensor, sampling: tf.Tensor) -> tf.Tensor:
         """Outputs of the last round for all nodes."""
