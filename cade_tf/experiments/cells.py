@@ -158,7 +158,7 @@ def compute(cell: Cell, folder: Path, data_dir: str | None = None) -> dict[str, 
     result = {name: getattr(cell, name) for name in _IDENTITY} | {
         "scores": scores,
         "seconds": round(time.monotonic() - started, 2),
-        "training_seconds": round(embedded.training_seconds, 2),
+        "step_milliseconds": embedded.step_milliseconds,
         "details": embedded.details,
         "flags": cell.settings(),
         "versions": versions(),

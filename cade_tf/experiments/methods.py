@@ -23,6 +23,8 @@ from cade_tf.errors import InputError
 from cade_tf.graph.features import FeatureTransform, node_features
 from cade_tf.graph.graph import Features, Graph
 from cade_tf.inference.pair_scores import attention_flatness, dual_affinities
+from cade_tf.training import checkpoints
+from cade_tf.training.run_folder import CHECKPOINT_FOLDER
 from cade_tf.training.trainer import train_graph
 
 _FEATURES = FeatureOptions.field_names()
@@ -45,14 +47,15 @@ class Embedded:
 
     Args:
         embeddings: [nodes, width], dense or CSR.
-        training_seconds: Time of training alone.
+        step_milliseconds: Processor time of a training step, preparation and compilation
+            included; None for what has no steps.
         details: Anything a report should keep: metrics, warnings.
         score_pairs: From positions [pairs, 2] to scores of the method's own, where it has some.
         flatness: From positions [pairs, 2] to how flat its attention is, where it has one.
     """
 
     embeddings: Features
-    training_seconds: float = 0.0
+    step_milliseconds: float | None = None
     details: dict[str, Any] = dataclasses.field(default_factory=dict)
     score_pairs: Callable[[np.ndarray], np.ndarray] | None = None
     flatness: Callable[[np.ndarray], float | None] = lambda pairs: None
@@ -120,14 +123,13 @@ def _plain(embed: Callable[[Graph], Features]) -> Embed:
 
 
 def _smoothed_pca(graph: Graph, seen: np.ndarray, config: Config, run_dir: Path) -> Embedded:
-    started = time.monotonic()
     options = FeatureOptions(**{name: getattr(config, name) for name in _FEATURES})
-    embeddings = smoothed_pca.embed(graph, seen, dim=config.dim, options=options, seed=config.seed)
-    return Embedded(embeddings, time.monotonic() - started)
+    return Embedded(
+        smoothed_pca.embed(graph, seen, dim=config.dim, options=options, seed=config.seed)
+    )
 
 
 def _graph2gauss(graph: Graph, seen: np.ndarray, config: Config, run_dir: Path) -> Embedded:
-    started = time.monotonic()
     features = node_features(graph)
     transform = FeatureTransform.fit(features[seen], config, config.seed)
     attributes = transform.apply(features)
@@ -141,19 +143,27 @@ def _graph2gauss(graph: Graph, seen: np.ndarray, config: Config, run_dir: Path) 
         seed=config.seed,
         progress=False,
     )
-    seconds = time.monotonic() - started
     details = {"epochs": model.epochs, "validation_auc": model.validation_auc}
-    return Embedded(model.embed(attributes), seconds, details)
+    return Embedded(model.embed(attributes), details=details)
+
+
+def _steps_done(run_dir: Path) -> int:
+    """Step at which a cell that was stopped goes on; 0 for a new one."""
+    saved = checkpoints.saved(run_dir / CHECKPOINT_FOLDER)
+    return checkpoints.step_of(saved[-1]) if saved else 0
 
 
 def _engine(**changes: Any) -> Embed:
     def embed(graph: Graph, seen: np.ndarray, config: Config, run_dir: Path) -> Embedded:
+        before, started = _steps_done(run_dir), time.process_time()
         trained = train_graph(
             graph.subgraph(seen),
             config.replace(**changes, **_RUN),
             run_dir=run_dir,
             progress=False,
         )
+        steps = trained.steps - before
+        spent = 1000 * (time.process_time() - started) / steps if steps else None
         details = {
             "metrics": trained.metrics,
             "warning": trained.warning,
@@ -166,7 +176,7 @@ def _engine(**changes: Any) -> Embed:
         )
         flatness = partial(attention_flatness, trained.model, graph, seed=seed)
         embeddings = trained.embed(graph, progress=False)
-        return Embedded(embeddings, trained.seconds, details, score_pairs, flatness)
+        return Embedded(embeddings, spent, details, score_pairs, flatness)
 
     return embed
 

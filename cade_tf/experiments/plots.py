@@ -77,12 +77,14 @@ def _draw_block(
         # What stands in brackets is for the report; it would be longer than the axis.
         text = label.split(" (")[0].replace("`", "") + ", %"
         _lines(entries, score, text, results["axis"], title, written[-1], printed)
-    written.append(folder / f"{dataset}-{preset}-seconds.png")
-    trained = [entry for entry in entries if entry["preset"]]
+    timed = [entry for entry in entries if entry["step_milliseconds"]]
+    if not timed:
+        return written
+    written.append(folder / f"{dataset}-{preset}-step.png")
     _lines(
-        trained,
-        lambda entry: (entry["training_seconds"]["mean"], 0.0),
-        "seconds of training",
+        timed,
+        lambda entry: (entry["step_milliseconds"]["mean"], 0.0),
+        "processor milliseconds per training step",
         results["axis"],
         title,
         written[-1],

@@ -214,11 +214,13 @@ def _gathered(entry: Entry, results: list[dict[str, Any]], reason: str | None) -
         for probe, metrics in results[0]["scores"].items()
         if all(probe in result["scores"] for result in results)
     }
+    # Cells of earlier versions, and methods without steps, have none.
+    steps = [t for result in results if (t := result.get("step_milliseconds")) is not None]
     warnings = [result["details"].get("warning") for result in results]
     return described | {
         "scores": scores,
         "seconds": summary([result["seconds"] for result in results]),
-        "training_seconds": summary([result["training_seconds"] for result in results]),
+        "step_milliseconds": summary(steps) if steps else None,
         "warning": next((warning for warning in warnings if warning), None),
         "reason": reason,
         "cells": results,

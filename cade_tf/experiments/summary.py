@@ -32,7 +32,7 @@ class Comparison(NamedTuple):
     """Two numbers of which the paper says that the first is larger.
 
     Attributes:
-        first: Its value, in percent or seconds; None where it was not run.
+        first: Its value, in percent or milliseconds; None where it was not run.
         second: As `first`.
         holds: Whether the claim holds for this pair.
         place: What is compared, for a reader.
@@ -108,12 +108,12 @@ def _best_at_five(entries: list[Entry]) -> list[Comparison]:
 
 def _flat_time(entries: list[Entry]) -> list[Comparison]:
     ends = [_at(entries, "cade_ma", k) for k in (20, 1)]
-    seconds = [
-        float(end["training_seconds"]["mean"]) if end and "scores" in end else None for end in ends
-    ]
-    many, one = seconds
+    many, one = (
+        float(end["step_milliseconds"]["mean"]) if end and end.get("step_milliseconds") else None
+        for end in ends
+    )
     flat = many is not None and one is not None and many <= FLAT_TIME * one
-    return [Comparison(many, one, flat, "seconds at K = 20 and at K = 1")]
+    return [Comparison(many, one, flat, "milliseconds per step at K = 20 and at K = 1")]
 
 
 _MS, _MA, _CADE, _SAGE = ("cade_ms",), ("cade_ma",), ("cade_ms", "cade_ma"), ("graphsage",)

@@ -229,7 +229,7 @@ def fake_results(**changes):
             "x": 30.0,
             "scores": scores,
             "seconds": runner.summary([1.0]),
-            "training_seconds": runner.summary([12.0, 14.0]),
+            "step_milliseconds": runner.summary([12.0, 14.0]),
             "warning": warning,
             "reason": None,
             "cells": [{"split_seed": split, "commit": "abc"} for split in range(3)],
@@ -281,7 +281,7 @@ def test_the_report_holds_tests_changes_times_and_plots(tmp_path):
     assert "- `--preset=paper` with `--steps=7` `--fanouts=20,10`: GraphSAGE, CADE-MS" in text
     assert "| GraphSAGE | 13 ± 1 |" in text
     names = {file.name for file in path.parent.iterdir()}
-    pictures = {f"pubmed-paper-{what}.png" for what in ("logreg", "sgd", "seconds")}
+    pictures = {f"pubmed-paper-{what}.png" for what in ("logreg", "sgd", "step")}
     assert names == {"report.md", "results.json"} | pictures
     assert all(f"![{name}]({name})" in text for name in pictures)
     assert json.loads((path.parent / "results.json").read_text()) == fake_results()
@@ -331,6 +331,16 @@ def test_a_claim_that_fails_once_does_not_hold():
         "**does not hold** in 1 of 2: C over B 80.0 / 81.0; 1 not run"
     )
     assert summary.verdict([absent]) == "not run"
+
+
+@pytest.mark.parametrize(("many", "verdict"), [(21.0, "holds"), (23.0, "**does not hold**")])
+def test_the_time_of_a_step_decides_whether_it_depends_on_k(many, verdict):
+    def entry(k, milliseconds):
+        return {"method": "cade_ma", "x": k, "step_milliseconds": runner.summary([milliseconds])}
+
+    claim = next(claim for claim in summary.CLAIMS if "does not depend on K" in claim.text)
+    found = summary.verdict(claim.compare([entry(1, 20.0), entry(20, many)]))
+    assert found == f"{verdict}: milliseconds per step at K = 20 and at K = 1 {many} / 20.0"
 
 
 def test_every_claim_is_tested_by_entries_that_its_experiment_has():
