@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from cade_tf import presets
 from cade_tf.experiments import report
 from cade_tf.experiments.cells import CLASSIFICATION
-from cade_tf.experiments.declarations import EXPERIMENTS, main_metrics
+from cade_tf.experiments.declarations import EXPERIMENTS, FULL_PASS, main_metrics
 
 FILE = "README.md"
 FLAT_TIME = 1.1
@@ -23,6 +23,7 @@ OTHER_REPORTS = {
     "reliability": "attacks, mutants and a long run",
 }
 
+_FAMILIES = {"graphsage": "GraphSAGE", "cade": "CADE"}
 _BLOCKS = [presets.TITLES[preset] for preset in presets.PRESETS]
 Results = dict[str, dict[str, Any]]
 Entry = dict[str, Any]
@@ -64,6 +65,11 @@ def _pair(first: Entry | None, second: Entry | None, place: str) -> Comparison:
     return Comparison(a, b, a is not None and b is not None and a > b, place)
 
 
+def _setting(entry: Entry) -> tuple[str | None, bool]:
+    """What two entries must have in common to be compared: aggregator, and the whole pass."""
+    return entry["changes"].get("aggregator"), entry["row"].endswith(FULL_PASS)
+
+
 def _above(
     firsts: Sequence[str], seconds: Sequence[str], dataset: str | None = None
 ) -> Callable[[list[Entry]], list[Comparison]]:
@@ -74,12 +80,14 @@ def _above(
         pairs = []
         for second, entry in itertools.product(seconds, chosen):
             others = {
-                e["changes"].get("aggregator"): e
+                _setting(e): e
                 for e in chosen
                 if e["method"] == second and e["column"] == entry["column"]
             }
-            # A baseline has no aggregator and is compared with all.
-            other = others.get(entry["changes"].get("aggregator")) or others.get(None)
+            # A baseline has neither aggregator nor budget and is compared with all.
+            aggregator, full = _setting(entry)
+            settings = ((aggregator, full), (aggregator, False), (None, False))
+            other = next((others[setting] for setting in settings if setting in others), None)
             if entry["method"] in firsts and other is not None:
                 place = f"{entry['row']} over {other['row']}, {entry['column']}"
                 pairs.append(_pair(entry, other, place))
@@ -204,16 +212,17 @@ def render(results: Results, others: Iterable[str] = ()) -> list[str]:
 def _reached_table(results: Results) -> str:
     rows = []
     for name in (name for name in EXPERIMENTS if name in results):
-        for method, title in (("graphsage", "GraphSAGE"), ("cade", "CADE")):
+        for (method, title), full in itertools.product(_FAMILIES.items(), (False, True)):
             mine = [
                 e
                 for e in results[name]["entries"]
                 if e["paper"] and e["preset"] and e["method"].startswith(method)
+                if e["row"].endswith(FULL_PASS) == full
             ]
             blocks = [[e for e in mine if e["preset"] == p] for p in presets.PRESETS]
             if mine:
-                link = f"[{name}]({name}/report.md), {title}"
-                cells = [_reached(block) for block in blocks]
+                link = f"[{name}]({name}/report.md), {title}{FULL_PASS * full}"
+                cells = ["" if full and not block else _reached(block) for block in blocks]
                 rows.append([link, str(len(blocks[0])), *cells, _missed(blocks[0])])
     missed = "missed with both probes by the paper's method"
     head = ["", "cells of the paper", *_BLOCKS, missed]

@@ -95,7 +95,7 @@ def test_table_2_has_one_k_and_its_mean_rows_are_the_cells_of_table_1(tmp_path):
 
 
 def test_the_column_of_the_full_pass_is_the_preset_itself(tmp_path):
-    entry = entry_of("table1", "CADE-MA", "Pubmed 30 %", "paper")
+    entry = entry_of("table1", "CADE-MA, full pass", "Pubmed 30 %", "paper")
     cell = runner.cell_of(entry, 0, settings(tmp_path, quick=False))
     expected = Config(**paper_options("cade_ma"))
     assert cell.settings() == {name: getattr(expected, name) for name in cell.settings()}
