@@ -83,10 +83,11 @@ def _run_curves(options: ReproduceOptions, folder: Path) -> Path:
         for c in curve.CURVES
         if (not options.methods or c.model in options.methods)
         and (not options.datasets or c.dataset in options.datasets)
+        and (not options.rows or c.title in options.rows)
     ]
     if not chosen:
-        given = ", ".join((*options.methods, *options.datasets))
-        raise InputError("methods and datasets", "some that curve has", given, "Choose others.")
+        given = ", ".join((*options.methods, *options.datasets, *options.rows))
+        raise InputError("methods, datasets, rows", "some that curve has", given, "Choose others.")
     if not options.report_only:
         for one in chosen:
             curve.trace(one, folder, Path(options.cells), options.data_dir)

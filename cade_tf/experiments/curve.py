@@ -124,7 +124,7 @@ class Curve:
 _READINGS = {
     "graphsage": ("output",),
     "cade_gb": ("output",),
-    "cade_ms": ("output", "none"),
+    "cade_ms": ("output", "none", "encoder", "both"),
     "cade_ma": ("none", "output", "encoder", "both"),
 }
 CURVES = tuple(
