@@ -13,8 +13,14 @@ import numpy as np
 import tensorflow as tf
 
 from cade_tf.errors import InputError
-from cade_tf.layers.parallel_dense import ParallelDense, Rows, StackedGlorotUniform, parallel_matmul
-from cade_tf.layers.recurrence import last_states, read_child
+from cade_tf.layers.parallel_dense import (
+    ParallelDense,
+    Rows,
+    StackedGlorotUniform,
+    add_bias,
+    parallel_matmul,
+)
+from cade_tf.layers.recurrence import last_states, read_child, split_gates
 from cade_tf.layers.sparse_ops import (
     Children,
     Segments,
@@ -189,7 +195,7 @@ class LSTMAggregator(Aggregator):
     def transform(self, values: Rows) -> tf.Tensor:
         """A child's input product, which is the same for every parent."""
         inputs = self.dense(values)
-        return inputs + tf.cast(self.bias, inputs.dtype)
+        return add_bias(inputs, tf.cast(self.bias, inputs.dtype))
 
     def reduce(self, values: tf.Tensor, index: Children) -> tf.Tensor:
         """Reads the children one after the other."""
@@ -214,7 +220,7 @@ class LSTMAggregator(Aggregator):
             reading = np.count_nonzero(degrees > position)
             gates = tf.gather(values, columns[starts[:reading] + position])
             gates += parallel_matmul(tf.cast(state[:reading], values.dtype), kernel)
-            read = read_child(gates, tf.cast(memory[:reading], values.dtype))
+            read = read_child(split_gates(gates), tf.cast(memory[:reading], values.dtype))
             state[:reading], memory[:reading] = read.state(), read.memory
         result = np.empty_like(state)
         result[order] = state
