@@ -69,7 +69,9 @@ def held_out_edges(graph: Graph, config: Config) -> LinkSplit | None:
     if graph.labels is not None or not config.held_out_edges:
         return None
     try:
-        split = hidden_edges(graph, config.held_out_edges, 0.0, config.split_seed)
+        split = hidden_edges(
+            graph, config.held_out_edges, 0.0, config.split_seed, train_non_edges=False
+        )
     except InputError:
         return None
     return split if len(split.test_edges) >= FEWEST_EDGES else None
