@@ -17,6 +17,9 @@ from cade_tf.retracing import traced_for_each_model
 
 BATCH_PAIRS = 4096
 
+NODES_PER_PAIR = 3
+"""So many nodes of a whole pass take the time of one pair by itself."""
+
 
 def dual_affinities(
     model: DualEncoder,
@@ -59,7 +62,8 @@ def dual_affinities(
     pairs = _checked(pairs, graph)
     tables = model.tables(graph)
     whole = None
-    if WholePass.memory(model, graph.num_nodes) <= WHOLE_PASS_BYTES:
+    fits = WholePass.memory(model, graph.num_nodes) <= WHOLE_PASS_BYTES
+    if fits and graph.num_nodes <= NODES_PER_PAIR * len(pairs):
         whole = WholePass(model, tables)
 
     @traced_for_each_model
