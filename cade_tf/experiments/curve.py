@@ -28,7 +28,7 @@ from cade_tf.experiments.single_run import versions
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.splits import node_split
 from cade_tf.inference.on_demand import neighbor_key
-from cade_tf.inference.whole_pass import WholePass
+from cade_tf.inference.whole_pass import WholePass, gather_candidates
 from cade_tf.presets.paper import NORMALIZE
 from cade_tf.training.metrics import rank_me
 from cade_tf.training.trainer import train_graph
@@ -209,8 +209,9 @@ def diagnosis(model: Any, graph: Graph, embeddings: np.ndarray) -> dict[str, flo
     vector = getattr(model.attention, "vector", None)
     if vector is not None:
         # What the attention chooses from, in one sampling of the neighbourhoods.
-        candidates = WholePass(model, model.tables(graph)).candidates(neighbor_key(tf.constant(0)))
-        found |= _roles(np.asarray(vector.value), candidates.numpy()[chosen])
+        encoded = WholePass(model, model.tables(graph)).candidates(neighbor_key(tf.constant(0)))
+        candidates = gather_candidates(encoded, tf.constant(chosen))
+        found |= _roles(np.asarray(vector.value), candidates.numpy())
     if model.bias is not None:
         rows = np.asarray(model.bias.table.value)
         found["bias_norm"] = float(np.linalg.norm(rows, axis=1).mean())

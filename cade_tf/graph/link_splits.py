@@ -74,7 +74,14 @@ class LinkSplit:
         return cls(**arrays.read_exactly(path, [field.name for field in dataclasses.fields(cls)]))
 
 
-def hidden_edges(graph: Graph, hidden_ratio: float, unseen_ratio: float, seed: int) -> LinkSplit:
+def hidden_edges(
+    graph: Graph,
+    hidden_ratio: float,
+    unseen_ratio: float,
+    seed: int,
+    *,
+    train_non_edges: bool = True,
+) -> LinkSplit:
     """Hides edges step by step as the paper does.
 
     (1) Some nodes are marked unseen. (2) A share of all edges and an equal number of non-edges
@@ -86,6 +93,8 @@ def hidden_edges(graph: Graph, hidden_ratio: float, unseen_ratio: float, seed: i
         hidden_ratio: Share of all edges that is hidden.
         unseen_ratio: Share of nodes that embedding learning does not see.
         seed: Seed of all choices.
+        train_non_edges: Whether there are non-edges in the training set, which are most of the
+            work; all other sets are the same without them.
 
     Returns:
         The split.
@@ -112,10 +121,12 @@ def hidden_edges(graph: Graph, hidden_ratio: float, unseen_ratio: float, seed: i
             hidden_ratio,
             "Lower it.",
         )
-    others = _non_edges(graph, len(edges), rng)
     test = removable[:tests]
     validation = removable[tests : tests + validations]
-    train = np.setdiff1d(np.arange(len(edges)), removable[: tests + validations])
+    train = np.ones(len(edges), bool)
+    train[removable[: tests + validations]] = False
+    wanted = len(edges) if train_non_edges else len(test) + len(validation)
+    others = _non_edges(graph, wanted, rng)
     return LinkSplit(
         unseen=unseen,
         test_edges=edges[test],
@@ -155,14 +166,17 @@ def _removable(edges: np.ndarray, nodes: int, wanted: int) -> np.ndarray:
 
 
 def _non_edges(graph: Graph, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Distinct pairs of distinct nodes without an edge, in random order."""
+    """Distinct pairs of distinct nodes without an edge, in random order.
+
+    There must be as many as edges. The first of them do not depend on how many are wanted.
+    """
     nodes = graph.num_nodes
     edge_keys = np.sort(graph.edges().astype(np.int64) @ np.array([nodes, 1]))
     pairs = nodes * (nodes - 1) // 2
-    if pairs - len(edge_keys) < count:
+    if pairs - len(edge_keys) < len(edge_keys):
         raise InputError(
             "graph",
-            f"at least {count:,} pairs of nodes without an edge",
+            f"at least {len(edge_keys):,} pairs of nodes without an edge",
             f"{pairs - len(edge_keys):,}",
             "The graph is too dense for as many non-edges as edges.",
         )

@@ -9,7 +9,7 @@ import tensorflow as tf
 from cade_tf import machine
 from cade_tf.inference.candidates import sampled_candidates
 from cade_tf.inference.finite import require_finite
-from cade_tf.inference.whole_pass import WholePass
+from cade_tf.inference.whole_pass import Candidates, WholePass, gather_candidates
 from cade_tf.layers.bi_attention import weighted_sum
 from cade_tf.models.dual_encoder import UNIT_EPSILON, DualEncoder
 from cade_tf.progress import Bar, Shown, make_bar
@@ -20,7 +20,7 @@ from cade_tf.sampling.tables import distinct, slices
 from cade_tf.sampling.walks import walk
 
 # Up to this much memory all nodes of a pass are encoded together; beyond it, batch by batch.
-WHOLE_PASS_BYTES = max(2 * 2**30, machine.memory_bytes() // 4)
+WHOLE_PASS_BYTES = max(2 * 2**30, machine.memory_bytes() // 3)
 CHUNK_WALKS = 65536
 
 
@@ -91,7 +91,7 @@ def embed_all_nodes(
 def _add_pass(
     total: np.ndarray,
     whole: WholePass,
-    weigh: Callable[["Walks", tf.Tensor, tf.Tensor], tf.Tensor],
+    weigh: Callable[["Walks", Candidates, tf.Tensor], tf.Tensor],
     every_walk: Iterator["Walks"],
     key: tf.Tensor,
     batch_size: int,
@@ -115,14 +115,18 @@ def _add_pass(
             first = part.stop
         return sides.sum(axis=0)
     encoded = whole.candidates(key)
-    dots = _dots(encoded)
-    shares = tf.zeros([size, model.k])
+    parts = [slice(first, first + CHUNK_WALKS) for first in range(0, size, CHUNK_WALKS)]
+    dots = tf.concat([_dots(_part(encoded, part)) for part in parts], axis=0)
+    # A variable adds to the rows that a batch names, and leaves the others where they are.
+    shares = tf.Variable(tf.zeros([size, model.k]), trainable=False)
     for walks in every_walk:
         sides += walks.count_sides(walks.nodes(), size).numpy()
         for batch in walks.batches(batch_size):
-            shares += weigh(batch, encoded, dots)
+            shares.scatter_add(tf.IndexedSlices(weigh(batch, encoded, dots), batch.nodes()))
             bar.advance(len(batch.starts))
-    total += weighted_sum(shares, tf.cast(encoded, tf.float32)).numpy()
+    for part in parts:
+        weights = tf.gather(shares, tf.range(part.start, min(part.stop, size)))
+        total[part] += weighted_sum(weights, _part(encoded, part)).numpy()
     return sides.sum(axis=0)
 
 
@@ -153,7 +157,7 @@ def attend_batch(
         sides = walks.count_sides(position, count)
         if depends_on_partner(model):
             ends = slices(position, walks.sizes())
-            weights = _weights(model, walks, candidates, _dots(candidates), *ends)
+            weights = _weights(model, walks, (candidates,), _dots(candidates), *ends)
             shares = tf.math.unsorted_segment_sum(weights, position, count)
             sums = weighted_sum(shares, tf.cast(candidates, tf.float32))
         else:
@@ -165,12 +169,12 @@ def attend_batch(
 
 def weigh_batch(
     model: DualEncoder, walk_length: int
-) -> Callable[["Walks", tf.Tensor, tf.Tensor], tf.Tensor]:
+) -> Callable[["Walks", Candidates, tf.Tensor], tf.Tensor]:
     """As `attend_batch`, where the candidates of all nodes are at hand.
 
     The arguments are walks, those candidates and their dot products. In the place of sums it
-    returns the weights of each node's K candidates in its sum, `[nodes, K]`: candidates are
-    multiplied by them once per pass.
+    returns `[n, K]`, the weights of the K candidates of each of the walks' nodes in its sum:
+    candidates are multiplied by them once per pass.
     """
     # Without it the last batch, which has fewer walks, would be traced by itself.
     signature = (
@@ -179,16 +183,15 @@ def weigh_batch(
             tf.TensorSpec([None, walk_length], tf.int64),
             tf.TensorSpec([None, walk_length], tf.bool),
         ),
-        tf.TensorSpec([None, model.k, model.dim], model.compute_dtype),
+        (tf.TensorSpec([None, model.k // model.samplings, model.dim], model.compute_dtype),)
+        * model.samplings,
         tf.TensorSpec([None, model.k, model.k]),
     )
 
     @traced_for_each_model
     @tf.function(input_signature=signature, autograph=False)
-    def weigh(walks: Walks, encoded: tf.Tensor, dots: tf.Tensor) -> tf.Tensor:
-        nodes = walks.nodes()
-        weights = _weights(model, walks, encoded, dots, *slices(nodes, walks.sizes()))
-        return tf.math.unsorted_segment_sum(weights, nodes, tf.shape(encoded)[0])
+    def weigh(walks: Walks, encoded: Candidates, dots: tf.Tensor) -> tf.Tensor:
+        return _weights(model, walks, encoded, dots, walks.starts, walks.visited)
 
     return weigh
 
@@ -257,7 +260,7 @@ def _walks_of_pass(graph: GraphTables, number: int, walk_length: int, seed: int)
 def _weights(
     model: DualEncoder,
     walks: Walks,
-    candidates: tf.Tensor,
+    candidates: Candidates,
     dots: tf.Tensor,
     starts: tf.Tensor,
     visited: tf.Tensor,
@@ -271,7 +274,7 @@ def _weights(
     Args:
         model: The model.
         walks: Walks.
-        candidates: `[n, K, dim]`.
+        candidates: Of n nodes.
         dots: Their dot products, `[n, K, K]`.
         starts: Which of the candidates each start has.
         visited: Which of them each node visited has.
@@ -282,7 +285,8 @@ def _weights(
     visited = tf.reshape(visited, tf.shape(walks.visited))
     # [walks, 1, K, dim] and [walks, length, K, dim]
     attention = model.dual(
-        tf.expand_dims(tf.gather(candidates, starts), 1), tf.gather(candidates, visited)
+        tf.expand_dims(gather_candidates(candidates, starts), 1),
+        gather_candidates(candidates, visited),
     ).attention
     attention = tf.cast(attention, tf.float32)
     of_starts, of_visited = tf.reduce_sum(attention, axis=-1), tf.reduce_sum(attention, axis=-2)
@@ -292,6 +296,11 @@ def _weights(
     valid = tf.expand_dims(tf.cast(walks.valid, tf.float32), -1)
     of_starts = tf.reduce_sum(of_starts * valid, axis=1)
     return tf.concat([of_starts, tf.reshape(of_visited * valid, [-1, model.k])], 0)
+
+
+def _part(candidates: Candidates, part: slice) -> tf.Tensor:
+    """Candidates of some nodes in full precision, `[n, K, dim]`."""
+    return tf.cast(tf.concat([sampling[part] for sampling in candidates], axis=1), tf.float32)
 
 
 def _dots(candidates: tf.Tensor) -> tf.Tensor:

@@ -9,13 +9,16 @@ from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
 from cade_tf.inference.algorithm1 import WHOLE_PASS_BYTES
 from cade_tf.inference.on_demand import embed_pairs, neighbor_key
-from cade_tf.inference.whole_pass import WholePass
+from cade_tf.inference.whole_pass import Candidates, WholePass, gather_candidates
 from cade_tf.layers.bi_attention import entropy
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.progress import Shown, make_bar
 from cade_tf.retracing import traced_for_each_model
 
 BATCH_PAIRS = 4096
+
+NODES_PER_PAIR = 3
+"""So many nodes of a whole pass take the time of one pair by itself."""
 
 
 def dual_affinities(
@@ -59,16 +62,17 @@ def dual_affinities(
     pairs = _checked(pairs, graph)
     tables = model.tables(graph)
     whole = None
-    if WholePass.memory(model, graph.num_nodes) <= WHOLE_PASS_BYTES:
+    fits = WholePass.memory(model, graph.num_nodes) <= WHOLE_PASS_BYTES
+    if fits and graph.num_nodes <= NODES_PER_PAIR * len(pairs):
         whole = WholePass(model, tables)
 
     @traced_for_each_model
     @tf.function(reduce_retracing=True, autograph=False)
-    def affinities(encoded: tf.Tensor, ends: tf.Tensor, draw: tf.Tensor) -> tf.Tensor:
+    def affinities(encoded: Candidates, ends: tf.Tensor, draw: tf.Tensor) -> tf.Tensor:
         if whole is None:
             pair = embed_pairs(model, tables, ends[:, 0], ends[:, 1], draw)
         else:
-            both = tf.gather(encoded, ends)
+            both = gather_candidates(encoded, ends)
             pair = model.dual(both[:, 0], both[:, 1])
         return tf.reduce_sum(tf.cast(pair.nodes * pair.partners, tf.float32), axis=-1)
 
@@ -76,7 +80,7 @@ def dual_affinities(
     with make_bar(progress, "scoring", draws * len(pairs), "pairs") as bar:
         for number in range(draws):
             draw = tf.constant(seed + number)
-            encoded = tf.zeros([0, 1, 1]) if whole is None else whole.candidates(neighbor_key(draw))
+            encoded = () if whole is None else whole.candidates(neighbor_key(draw))
             for first in range(0, len(pairs), BATCH_PAIRS):
                 part = slice(first, first + BATCH_PAIRS)
                 ends = tf.constant(pairs[part], tf.int64)

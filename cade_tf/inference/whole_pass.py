@@ -5,9 +5,8 @@ So instead of growing a tree from every root, each level is computed for all nod
 by layer: the same numbers, without encoding a node again for each batch that meets it.
 """
 
-import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import tensorflow as tf
@@ -16,7 +15,6 @@ from cade_tf.layers.aggregators import MeanAggregator
 from cade_tf.layers.parallel_dense import parallel_matmul
 from cade_tf.layers.sparse_ops import Children, Segments
 from cade_tf.models.dual_encoder import DualEncoder
-from cade_tf.retracing import traced_for_each_model
 from cade_tf.sampling.graph_tables import GraphTables
 from cade_tf.sampling.neighborhood import draw_children, draw_keys
 from cade_tf.sampling.neighbors import draw_places
@@ -25,6 +23,12 @@ from cade_tf.sampling.trees import bias_rows_of, features_of
 
 CHUNK_NODES = 16384
 CHUNK_DRAWS = 65536
+
+# Features at most this share of hidden vectors' width are averaged before they are multiplied.
+NARROW = 1 / 4
+
+Candidates: TypeAlias = tuple[tf.Tensor, ...]
+"""Candidates of all nodes by sampling, `[nodes, K or 1, dim]`; to join them would take twice."""
 
 Result = TypeVar("Result")
 
@@ -40,26 +44,22 @@ class WholePass:
     def __init__(self, model: DualEncoder, graph: GraphTables) -> None:
         self.model = model
         self.graph = graph
-        self._bias: tf.Tensor | None = None
-        if model.bias is not None:
-            rows = bias_rows_of(graph, _nodes(slice(0, graph.num_nodes)))
-            self._bias = model.bias(rows)
+        self._narrow: tf.Tensor | None = None
         self._projected: tuple[tf.Tensor, tf.Tensor] | None = None
         self._neighbors: Segments | None = None
         if isinstance(model.sagb.rounds[0].aggregate, MeanAggregator) and model.parameter_sets == 1:
-            self._projected = self._project_features()
+            if _is_narrow(model):
+                rows, _ = graph.features.compact(_nodes(slice(0, graph.num_nodes)))
+                self._narrow = (
+                    tf.sparse.to_dense(rows) if isinstance(rows, tf.SparseTensor) else rows
+                )
+            else:
+                self._projected = self._project_features()
             if graph.neighbors.num_rows <= graph.num_nodes * max(model.fanouts):
                 self._neighbors = self._all_neighbors()
-        # A reference to itself would keep all tensors until Python looks for cycles.
-        this = weakref.proxy(self)
-
-        def encode(key: tf.Tensor, sampling: tf.Tensor) -> tf.Tensor:
-            return this._encode_all(key, sampling)
-
-        self._all_nodes: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] = encode
-        if self._projected is not None and model.samplings > 1:
-            # Done K times per pass, on tensors that are small compared with all candidates.
-            self._all_nodes = traced_for_each_model(tf.function(encode, autograph=False))
+        # A mean needs little memory besides its outputs.
+        means = self._narrow is not None or self._projected is not None
+        self._chunk_nodes = 2 * CHUNK_NODES if means else CHUNK_NODES
 
     @staticmethod
     def memory(model: DualEncoder, num_nodes: int, *, together: bool = True) -> int:
@@ -70,45 +70,37 @@ class WholePass:
             num_nodes: Size of the graph.
             together: Whether candidates are wanted all at once, and not chunk by chunk.
         """
-        # Projected features, hidden vectors, candidates; what is joined is there twice.
-        kept = 2 + len(model.fanouts) + 2 * model.samplings * together
+        # Projected features; hidden vectors, twice while they are joined; candidates.
+        kept = 0 if _is_narrow(model) else 2
+        kept += 2 * max(model.sagb.depth - 1, 1) + model.samplings * together
         vectors = model.dim * model.parameter_sets * kept
         draws = sum(model.fanouts) + 2 * max(model.fanouts)
         return num_nodes * (4 * vectors + 8 * draws)
 
-    def candidates(self, key: tf.Tensor) -> tf.Tensor:
-        """Candidates of all nodes for the draws of a key, `[nodes, K or 1, dim]`."""
-        numbers = (tf.constant(k, tf.int64) for k in range(self.model.samplings))
-        return self._normalized([self._all_nodes(key, number) for number in numbers])
+    def candidates(self, key: tf.Tensor) -> Candidates:
+        """Candidates of all nodes for the draws of a key."""
+        return tuple(_joined(list(self._one_sampling(key, number))) for number in self._samplings())
 
     def chunks(self, key: tf.Tensor) -> Iterator[tf.Tensor]:
         """The same, some nodes after the others, for uses that need not see all at once."""
-        numbers = (tf.constant(k, tf.int64) for k in range(self.model.samplings))
-        # A mean needs little memory besides its outputs.
-        size = CHUNK_NODES if self._projected is None else 2 * CHUNK_NODES
-        samplings = [self._one_sampling(key, number, size) for number in numbers]
-        yield from map(self._normalized, zip(*samplings, strict=True))
+        samplings = [self._one_sampling(key, number) for number in self._samplings()]
+        for candidates in zip(*samplings, strict=True):
+            yield candidates[0] if len(candidates) == 1 else tf.concat(candidates, axis=1)
 
-    def _normalized(self, samplings: Sequence[tf.Tensor]) -> tf.Tensor:
-        normalized = [self.model.normalized(vectors) for vectors in samplings]
-        return normalized[0] if len(normalized) == 1 else tf.concat(normalized, axis=1)
+    def _samplings(self) -> list[tf.Tensor]:
+        return [tf.constant(k, tf.int64) for k in range(self.model.samplings)]
 
-    def _encode_all(self, key: tf.Tensor, sampling: tf.Tensor) -> tf.Tensor:
-        """Outputs of the last round for all nodes."""
-        size = CHUNK_NODES if self._projected is None else self.graph.num_nodes
-        return _joined(list(self._one_sampling(key, sampling, size)))
-
-    def _one_sampling(self, key: tf.Tensor, sampling: tf.Tensor, size: int) -> Iterator[tf.Tensor]:
-        """Outputs of the last round, chunk by chunk."""
+    def _one_sampling(self, key: tf.Tensor, sampling: tf.Tensor) -> Iterator[tf.Tensor]:
+        """Candidates by one sampling, chunk by chunk."""
         below: list[tf.Tensor] = []
         for level in reversed(range(1, self.model.sagb.depth)):
-            chunks = list(self._level(level, key, sampling, below, size))
+            chunks = list(self._level(level, key, sampling, below))
             below = [_joined(parts) for parts in zip(*chunks, strict=True)]
-        for rounds in self._level(0, key, sampling, below, size):
-            yield rounds[-1]
+        for rounds in self._level(0, key, sampling, below):
+            yield self.model.normalized(rounds[-1])
 
     def _level(
-        self, level: int, key: tf.Tensor, sampling: tf.Tensor, below: list[tf.Tensor], size: int
+        self, level: int, key: tf.Tensor, sampling: tf.Tensor, below: list[tf.Tensor]
     ) -> Iterator[list[tf.Tensor]]:
         """Outputs of all rounds that a level takes part in, chunk by chunk.
 
@@ -117,7 +109,6 @@ class WholePass:
             key: Key of the pass.
             sampling: Which of the K.
             below: Outputs of the level below for all nodes, one less.
-            size: Nodes of a chunk.
         """
         children = self._draw(level, key, sampling)
 
@@ -129,7 +120,7 @@ class WholePass:
                 outputs.append(self._with_bias(hidden, part, number + 1))
             return outputs
 
-        yield from self._by_chunk(rounds, size)
+        yield from self._by_chunk(rounds, self._chunk_nodes)
 
     def _draw(self, level: int, key: tf.Tensor, sampling: tf.Tensor) -> Children:
         """Children of all nodes on a level.
@@ -147,9 +138,8 @@ class WholePass:
                 ],
                 axis=0,
             )
-        size = every.columns.shape[0]
-        shares = tf.zeros([size])
-        for part in self._by_chunk(lambda part: part, CHUNK_DRAWS):
+
+        def times_drawn(part: slice) -> tf.Tensor:
             nodes = _nodes(part)
             places = draw_places(
                 self.graph,
@@ -158,11 +148,14 @@ class WholePass:
                 draw_keys(nodes, sampling, key, level),
                 fanout,
             )
-            entries = tf.expand_dims(every.row_splits[part], 1) + tf.cast(
-                tf.maximum(places, 0), tf.int32
-            )
-            shares += tf.math.bincount(entries, minlength=size, maxlength=size, dtype=tf.float32)
-        return every._replace(shares=shares / fanout)
+            splits = every.row_splits[part.start : part.stop + 1]
+            entries = tf.expand_dims(splits[:-1] - splits[0], 1)
+            entries += tf.cast(tf.maximum(places, 0), tf.int32)
+            size = splits[-1] - splits[0]
+            return tf.math.bincount(entries, minlength=size, maxlength=size, dtype=tf.float32)
+
+        times = tf.concat(list(self._by_chunk(times_drawn, CHUNK_DRAWS)), axis=0)
+        return every._replace(shares=times / fanout)
 
     def _all_neighbors(self) -> Segments:
         """All neighbours of all nodes; an isolated node is its own, as it draws itself."""
@@ -190,6 +183,8 @@ class WholePass:
 
     def _first_round(self, part: slice, children: Children) -> tf.Tensor:
         layer = self.model.sagb.rounds[0]
+        if self._narrow is not None:
+            return layer.combine(_part(self._narrow, part), self._narrow, (children,))
         if self._projected is not None:
             own, others = self._projected
             return layer.activate(_part(own, part) + layer.aggregate.reduce(others, children))
@@ -201,9 +196,10 @@ class WholePass:
         return layer(rows, (tf.reshape(child_index, tf.shape(children)),), own_index)
 
     def _with_bias(self, hidden: tf.Tensor, part: slice, rounds_done: int) -> tf.Tensor:
-        if self._bias is None or rounds_done == self.model.sagb.depth:
+        if self.model.bias is None or rounds_done == self.model.sagb.depth:
             return hidden
-        return hidden + tf.expand_dims(tf.cast(_part(self._bias, part), hidden.dtype), 1)
+        bias = self.model.bias(bias_rows_of(self.graph, _nodes(part)))
+        return hidden + tf.expand_dims(tf.cast(bias, hidden.dtype), 1)
 
     def _project_features(self) -> tuple[tf.Tensor, tf.Tensor]:
         """Features of all nodes times both parts of W: weights do not change any more."""
@@ -215,6 +211,16 @@ class WholePass:
 
         own, others = zip(*self._by_chunk(project, CHUNK_NODES), strict=True)
         return tf.concat(own, axis=0), tf.concat(others, axis=0)
+
+
+def gather_candidates(candidates: Candidates, nodes: tf.Tensor) -> tf.Tensor:
+    """Candidates of some nodes: the shape of `nodes`, then `[K or 1, dim]`."""
+    found = [tf.gather(sampling, nodes) for sampling in candidates]
+    return found[0] if len(found) == 1 else tf.concat(found, axis=-2)
+
+
+def _is_narrow(model: DualEncoder) -> bool:
+    return model.feature_width <= NARROW * model.dim
 
 
 def _nodes(part: slice) -> tf.Tensor:

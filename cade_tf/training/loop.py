@@ -145,6 +145,9 @@ class Loop:
         self._summaries: Summaries | None = None
         if run_dir is not None and chief and config.summary_every:
             self._summaries = Summaries(run_dir)
+        self._best_weights: list[np.ndarray] = []
+        if self._stopping is not None and self._checkpoints is None:
+            self._best_weights = [np.empty(w.shape, w.dtype) for w in step.model.weights]
         self._saved_step = -1
         self._saved_time = time.monotonic()
 
@@ -330,7 +333,9 @@ class Loop:
         if self._checkpoints is not None:
             self._checkpoints.save_best(done)
         else:
-            self._best_weights = [w.numpy() for w in self.step.model.weights]
+            # Into the same arrays again: of a large bias there is no room for another copy.
+            for kept, weight in zip(self._best_weights, self.step.model.weights, strict=True):
+                np.copyto(kept, np.asarray(tf.convert_to_tensor(weight)))
 
     def _restore_best(self) -> int | None:
         if self._stopping is None or self._stopping.best_step is None:

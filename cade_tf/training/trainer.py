@@ -214,14 +214,15 @@ def _train(
                 seed=config.seed,
             )
         model.trained_on = graph
-        step, last = make_step(model, model.tables(graph), config)
+        tables = model.tables(graph)
+        step, last = make_step(model, tables, config)
     on_pairs = config.stop_on == PAIRS
     loop = Loop(
         step,
         last,
         config.replace(validate_every=config.validate_every or PAIRS_EVERY) if on_pairs else config,
         run_dir=folder,
-        validate=with_pairs(graph, config, validate) if on_pairs else validate,
+        validate=with_pairs(graph, config, validate, tables) if on_pairs else validate,
         progress=progress,
         smallest_gain=SMALLEST_GAIN if on_pairs else 0.0,
         validates_start=on_pairs,

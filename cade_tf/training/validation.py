@@ -42,6 +42,7 @@ class HeldOutRank:
         graph: Graph of training and held-out nodes.
         nodes: Positions of the held-out nodes in it.
         options: Walks, negatives and seed.
+        tables: Of the graph, where somebody has them already.
 
     Example:
 
@@ -53,13 +54,19 @@ class HeldOutRank:
     True
     """
 
-    def __init__(self, graph: Graph, nodes: np.ndarray, options: TrainingOptions) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        nodes: np.ndarray,
+        options: TrainingOptions,
+        tables: GraphTables | None = None,
+    ) -> None:
         self.graph = graph
         walkers = nodes[graph.degrees[nodes] > 0]
         # At least one walk from every node, or from as many as fit.
         self.starts = np.resize(walkers, WALKS) if len(walkers) else walkers
         self.options = options
-        self._tables: GraphTables | None = None
+        self._tables = tables
 
     def __call__(self, model: DualEncoder) -> float:
         """Scores a model; 0 where no held-out node has a neighbour."""
@@ -83,7 +90,9 @@ class HeldOutRank:
         return float(masked_mean(reciprocal_ranks(model.score_pairs(batch)), batch.valid))
 
 
-def with_pairs(graph: Graph, config: Config, validate: Validate | None) -> Validate:
+def with_pairs(
+    graph: Graph, config: Config, validate: Validate | None, tables: GraphTables | None = None
+) -> Validate:
     """A validation that scores held-out pairs besides what it did before.
 
     It stops a run without hiding a node: the pairs are of walks that training, which draws its own
@@ -95,6 +104,7 @@ def with_pairs(graph: Graph, config: Config, validate: Validate | None) -> Valid
         graph: The training graph.
         config: Options.
         validate: Other scores, where there are some.
+        tables: Of the graph, where somebody has them already.
 
     Returns:
         A function of model and step that gives `pairs`, the mean reciprocal rank of partners
@@ -110,7 +120,7 @@ def with_pairs(graph: Graph, config: Config, validate: Validate | None) -> Valid
     True
     """
     nodes = np.random.default_rng(config.seed).permutation(graph.num_nodes)[:WALKS]
-    rank = HeldOutRank(graph, nodes, config.replace(negatives=NEGATIVES))
+    rank = HeldOutRank(graph, nodes, config.replace(negatives=NEGATIVES), tables)
 
     def scores(model: DualEncoder, step: int) -> dict[str, float]:
         others = {} if validate is None else validate(model, step)

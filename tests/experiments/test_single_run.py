@@ -60,6 +60,15 @@ def test_without_labels_no_node_is_hidden_and_some_edges_are_scored(tmp_path, ca
     assert "edges that training did not see" in comparison.table([row])
 
 
+def test_of_many_hidden_edges_a_sample_is_scored(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(untrained, "MOST_EDGES", 30)
+    graph = without_labels()
+    result, _, said = run(tmp_path, graph, caplog)
+    hidden = round(0.05 * graph.num_edges)
+    assert f"scores a sample of 30 of the {hidden} hidden edges" in said
+    assert all(scores["auc"] > 0.6 for scores in result["comparison"])
+
+
 def test_without_labels_no_edge_is_hidden_where_that_is_asked_for(tmp_path, caplog):
     result, row, said = run(tmp_path, without_labels(), caplog, held_out_edges=0.0)
     assert (result["scores"], result["comparison"]) == ({}, [])

@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from cade_tf.benchmark.cases import make_step
+from cade_tf.config import AGGREGATORS
 from cade_tf.inference.algorithm1 import attend_batch, depends_on_partner, weigh_batch
 from cade_tf.inference.whole_pass import WholePass
 from cade_tf.sampling import graph_tables, random, tables
@@ -41,7 +42,7 @@ def step_audit(**options):
     return audit(step.run.get_concrete_function(tf.constant(1)))
 
 
-@pytest.mark.parametrize("aggregator", ["mean", "pool", "lstm"])
+@pytest.mark.parametrize("aggregator", AGGREGATORS)
 @pytest.mark.parametrize("model", engine.MODELS)
 def test_a_training_step_has_kernels_and_few_waits(model, aggregator):
     found = step_audit(model=model, aggregator=aggregator)
@@ -57,10 +58,11 @@ def test_a_training_step_of_half_precision_has_kernels(precision):
     assert not found.missing
 
 
-@pytest.mark.parametrize("model", ["cade_ms", "cade_ma"])
-def test_embedding_has_kernels(model):
+@pytest.mark.parametrize("aggregator", AGGREGATORS)
+@pytest.mark.parametrize("model", engine.MODELS)
+def test_embedding_has_kernels(model, aggregator):
     graph = engine.small_graph()
-    made = engine.prepared_model(model, graph)
+    made = engine.prepared_model(model, graph, aggregator=aggregator)
     tables_ = made.tables(graph)
     number, key = tf.TensorSpec([], tf.int64), random.make_key(0, 0)
     attend = attend_batch(made, tables_, 3, 0)
@@ -71,10 +73,11 @@ def test_embedding_has_kernels(model):
     assert not audit(encode.get_concrete_function(key)).missing
 
 
-@pytest.mark.parametrize("model", ["cade_ms", "cade_ma"])
-def test_requests_leave_nothing_but_texts_to_the_host(model):
+@pytest.mark.parametrize("aggregator", AGGREGATORS)
+@pytest.mark.parametrize("model", engine.MODELS)
+def test_requests_leave_nothing_but_texts_to_the_host(model, aggregator):
     graph = engine.small_graph(sparse=model == "cade_ms", weighted=model == "cade_ms")
-    module = GraphModule(engine.prepared_model(model, graph), graph)
+    module = GraphModule(engine.prepared_model(model, graph, aggregator=aggregator), graph)
     for function in module.functions.values():
         # Messages about wrong requests.
         assert audit(function.get_concrete_function()).missing.keys() == {"Const(string)"}

@@ -5,7 +5,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from cade_tf.config import AGGREGATORS
 from cade_tf.layers import SAGB, DualENC
+from cade_tf.layers.aggregators import make_aggregator
+from cade_tf.layers.parallel_dense import ParallelDense
+from cade_tf.layers.sagb import SageLayer
 from cade_tf.losses import PairLoss, SoftmaxLoss
 from cade_tf.optimizers import Adam
 
@@ -48,13 +52,35 @@ def test_dual_encoder(attention):
     assert_equal_with_xla(encode, candidates, normal(PAIRS, K, DIM) + 1.0, normal(2, K, DIM))
 
 
+@pytest.mark.parametrize("sets", [1, K])
+def test_dense_layers(sets):
+    layer = ParallelDense(DIM, parameter_sets=sets, use_bias=True)
+    layer.build((None, WIDTH))
+    assert_equal_with_xla(layer, normal(PAIRS, WIDTH))
+
+
+@pytest.mark.parametrize("aggregator", AGGREGATORS)
+def test_what_a_layer_does_once_children_are_aggregated(aggregator):
+    layer = SageLayer(DIM, aggregator=aggregator, parameter_sets=K, activation="tanh")
+    layer.build((None, K, WIDTH), ((None, 2),))
+    aggregated = layer.kernel.shape[1] - WIDTH
+    assert_equal_with_xla(layer.finish, normal(PAIRS, K, WIDTH), normal(PAIRS, K, aggregated))
+
+
+@pytest.mark.parametrize("aggregator", ["pool", "lstm"])
+def test_what_an_aggregator_does_to_each_child(aggregator):
+    layer = make_aggregator(aggregator, parameter_sets=K)
+    layer.build((None, WIDTH), (None, 2))
+    assert_equal_with_xla(layer.transform, normal(PAIRS, WIDTH))
+
+
 @pytest.mark.parametrize("loss", [PairLoss(), PairLoss(3.0, temperature=0.5), SoftmaxLoss()])
 def test_losses(loss):
     truth = tf.one_hot([0] * PAIRS, 5)
     assert_equal_with_xla(lambda scores: [loss(truth, scores)], normal(PAIRS, 5))
 
 
-@pytest.mark.parametrize("aggregator", ["mean", "pool", "lstm"])
+@pytest.mark.parametrize("aggregator", AGGREGATORS)
 def test_keras_is_told_that_xla_cannot_compile_the_encoder(aggregator):
     hops = [keras.Input([WIDTH]), keras.Input([3, WIDTH]), keras.Input([3, 2, WIDTH])]
     model = keras.Model(hops, SAGB(DIM, aggregator=aggregator)(hops))

@@ -136,3 +136,13 @@ def test_a_graph_of_the_size_of_ppi_is_split():
     graph = random_graph(56_944, 800_000, 0)
     split = hidden_edges(graph, 0.6, 0.2, 0)
     assert len(split.test_edges) == round(0.6 * graph.num_edges)
+
+
+@pytest.mark.parametrize("edges", [600, 2000])
+def test_without_non_edges_for_training_all_others_are_the_same(edges):
+    graph = random_graph(100, edges, 0)
+    whole, few = (hidden_edges(graph, 0.3, 0.2, 0, train_non_edges=wanted) for wanted in (1, 0))
+    assert len(whole.train_non_edges) == len(whole.train_edges)
+    assert not len(few.train_non_edges)
+    for name in ("test_non_edges", "validation_non_edges", "test_edges", "train_edges", "unseen"):
+        np.testing.assert_array_equal(getattr(few, name), getattr(whole, name))

@@ -58,10 +58,12 @@ def expected_embeddings(model, tables, graph):
     [
         ("cade_ms", {}),
         ("cade_ms", {"fanouts": (2, 2, 2), "normalize": "both"}),
+        ("cade_ms", {"dim": 4 * engine.WIDTH}),
         ("cade_ma", {}),
         ("cade_ma", {"attention_score": "tanh", "aggregator": "pool"}),
         ("cade_gb", {"fanouts": (3,)}),
         ("graphsage", {"normalize": "none"}),
+        ("graphsage", {"dim": 4 * engine.WIDTH}),
     ],
 )
 def test_embeddings_are_the_means_of_all_dual_representations(name, options):
@@ -73,15 +75,18 @@ def test_embeddings_are_the_means_of_all_dual_representations(name, options):
     np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_neither_the_batch_nor_the_memory_for_a_pass_changes_more_than_rounding():
+@pytest.mark.parametrize("dim", [engine.DIM, 4 * engine.WIDTH])
+def test_neither_the_batch_nor_the_memory_for_a_pass_changes_more_than_rounding(dim):
     graph, tables = engine.small_graph(sparse=True), engine.small_tables(sparse=True, known=KNOWN)
-    model = engine.small_model("cade_ms", k=2)
+    model = engine.small_model("cade_ms", k=2, dim=dim)
     expected = expected_embeddings(model, tables, graph)
     for changes in ({"batch_size": 4}, {"batch_size": 4, "whole_pass_bytes": 0}):
         np.testing.assert_allclose(embed(model, tables, **changes), expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("options", [{}, {"fanouts": (2, 2, 2)}, {"aggregator": "pool"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"dim": 4 * engine.WIDTH}, {"fanouts": (2, 2, 2)}, {"aggregator": "pool"}]
+)
 @pytest.mark.parametrize("name", ["graphsage", "cade_ms"])
 def test_a_pass_may_be_done_in_parts(name, options, monkeypatch):
     tables = engine.small_tables(known=KNOWN)
