@@ -1,4 +1,4 @@
-"""`cade evaluate`: score a run or an embeddings file."""
+"""`cade evaluate`: score a run or an embeddings file, by labels or by hidden edges."""
 
 import dataclasses
 from pathlib import Path
@@ -8,7 +8,7 @@ import numpy as np
 
 from cade_tf.cli import checks, logs
 from cade_tf.cli.trained_run import open_run, run_folder
-from cade_tf.config import DataOptions, SplitOptions
+from cade_tf.config import Config, DataOptions, SplitOptions
 from cade_tf.display import save_figure
 from cade_tf.errors import InputError
 from cade_tf.files import write_json
@@ -74,11 +74,13 @@ def run(options: EvaluateOptions) -> int:
         split = splits.NodeSplit.load(source / single_run.SPLIT_FILE)
         embeddings = _of_run(source, graph)
         seen, name = split.train if config.validate_every else split.seen, config.model
+    if graph.labels is None and options.run_dir is not None and options.plot is None:
+        return _evaluate_edges(options, source, config, graph, seen)
     scored_on = single_run.scored_on(split)
     split = single_run.scored_split(graph.labels, split)
     scores = single_run.score_labels(embeddings, graph.labels, split)
     if graph.labels is None or not scores:
-        raise InputError("labels", "labels and nodes to score", "none", "Give a graph with labels.")
+        raise _nothing_to_score()
     if not graph.is_multilabel:
         from cade_tf.evaluation import clustering
 
@@ -99,6 +101,37 @@ def run(options: EvaluateOptions) -> int:
         save_figure(figure, options.plot)
         print(f"Picture: {options.plot}")
     return 0
+
+
+def _evaluate_edges(
+    options: EvaluateOptions, run_dir: Path, config: Config, graph: "Graph", seen: np.ndarray
+) -> int:
+    """Scores a run on a graph without labels by the edges that were hidden from it."""
+    from cade_tf.evaluation import comparison
+    from cade_tf.experiments import untrained
+    from cade_tf.training.run_folder import (
+        check_training_graph,
+        fingerprint_of,
+        load_run_model,
+    )
+
+    held_out = untrained.held_out_edges(graph, config)
+    if held_out is None:
+        raise _nothing_to_score()
+    visible = held_out.input_graph(graph)
+    fingerprint = fingerprint_of(visible.subgraph(seen))
+    check_training_graph(run_dir, fingerprint, "Give the graph of the run, or labels.")
+    model = load_run_model(run_dir)
+    rows = untrained.compare_by_edges(visible, seen, held_out, model, config)
+    print(f"{comparison.table(rows)}\n{comparison.HOW_LINKS}")
+    if options.output:
+        found = {row.method: dataclasses.asdict(row) for row in rows}
+        write_json(options.output, {"comparison": found})
+    return 0
+
+
+def _nothing_to_score() -> InputError:
+    return InputError("labels", "labels and nodes to score", "none", "Give a graph with labels.")
 
 
 def _of_run(run_dir: Path, graph: "Graph") -> np.ndarray:

@@ -21,6 +21,9 @@ from cade_tf.graph.link_splits import LinkSplit
 FEW_LABELS = 20
 """Labels of each class."""
 
+HOW_LINKS = "(edges that training did not see against as many pairs without an edge)"
+"""What the columns of a table of `LinkQuality` mean."""
+
 
 @dataclasses.dataclass(frozen=True)
 class NodeScores:

@@ -96,8 +96,6 @@ def table(rows: list[Row]) -> str:
         lines.append(f"(micro-F1 of {rows[-1].scored_on}, by probe)")
     lines += [f"warning, {row.method}: {row.warning}" for row in rows if row.warning]
     if rows[-1].untrained:
-        how = "(edges that training did not see against as many pairs without an edge)"
-        if rows[-1].scores:
-            how = quality.how(rows[-1].scored_on)
+        how = quality.how(rows[-1].scored_on) if rows[-1].scores else quality.HOW_LINKS
         lines += ["", quality.table(rows[-1].untrained), how]
     return "\n".join(lines)

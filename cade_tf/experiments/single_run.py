@@ -109,7 +109,7 @@ def _run(
     scores = score_labels(embeddings, graph.labels, scored)
     comparison: list[NodeScores] | list[LinkQuality] = []
     if compared and held_out is not None:
-        comparison = untrained.compare_by_edges(visible, seen, held_out, trained)
+        comparison = untrained.compare_by_edges(visible, seen, held_out, trained.model, config)
     elif compared and scores:
         comparison = untrained.compare(graph, seen, scored, embeddings, config.model, config.seed)
     _for_tensorboard(run_dir, graph, split, embeddings, scores, comparison, trained)
@@ -117,7 +117,7 @@ def _run(
         "data": describe(graph, split),
         "metrics": trained.metrics,
         "scores": scores,
-        "scored_on": scored_on(split),
+        "scored_on": "hidden edges" if held_out is not None else scored_on(split),
         "comparison": [dataclasses.asdict(row) for row in comparison],
         "warning": trained.warning or equal_embeddings(embeddings),
         "seed": config.seed,

@@ -17,7 +17,7 @@ from cade_tf.graph.graph import Graph
 from cade_tf.graph.link_splits import LinkSplit, hidden_edges
 from cade_tf.graph.splits import NodeSplit
 from cade_tf.inference.pair_scores import dual_affinities
-from cade_tf.training.trained import Trained
+from cade_tf.models.dual_encoder import DualEncoder
 
 MOST_NODES = 10_000
 """Nodes of each side, those a probe learns and those it is scored on; more are sampled."""
@@ -82,7 +82,7 @@ def held_out_edges(graph: Graph, config: Config) -> LinkSplit | None:
 
 
 def compare_by_edges(
-    visible: Graph, seen: np.ndarray, split: LinkSplit, trained: Trained
+    visible: Graph, seen: np.ndarray, split: LinkSplit, model: DualEncoder, config: Config
 ) -> list[LinkQuality]:
     """Scores raw features, smoothed PCA and a model by edges that none of them saw.
 
@@ -92,18 +92,21 @@ def compare_by_edges(
         visible: The graph without these edges.
         seen: Positions of the nodes that the model was trained on.
         split: The edges, and pairs without an edge.
-        trained: The training, on the visible graph.
+        model: The model, trained on the visible graph.
+        config: Options of its training.
 
     Returns:
         A row for each, the model last: by the cosine of embeddings, and by its dual score.
     """
-    config = trained.config
-    methods = {
-        **_without_training(visible, seen, config.dim, config.seed),
-        config.model: trained.embed(visible, progress=False),
-    }
     draws, seed = config.embed_walks, config.seed
-    dual = partial(dual_affinities, trained.model, visible, draws=draws, seed=seed, progress=False)
+    embeddings = model.embed(
+        visible, walks=draws, seed=seed, batch_size=config.embed_batch_size, progress=False
+    )
+    methods = {
+        **_without_training(visible, seen, config.dim, seed),
+        config.model: embeddings,
+    }
+    dual = partial(dual_affinities, model, visible, draws=draws, seed=seed, progress=False)
     scored = _sampled_pairs(split)
     if len(scored.test_edges) < len(split.test_edges):
         _log.info(

@@ -189,6 +189,8 @@ def _reasons(statistics: GraphStatistics, config: Config) -> tuple[str, ...]:
             f"{statistics.width:,} {statistics.kind} features ({statistics.density:.1%} not zero), "
             f"of which neighbours share {statistics.autocorrelation:.3f}"
         )
+        if statistics.autocorrelation < LITTLE_ALIKE:
+            features += " (little: edges alone, without features, may tell more)"
         if statistics.zero_rows:
             features += f"; {statistics.zero_rows:.0%} of the nodes have none"
     read = f"Read: {statistics.nodes:,} nodes, mean degree {statistics.mean_degree:.1f}, {features}"

@@ -114,6 +114,20 @@ def _check_same_run(run_dir: Path, config: Config, fingerprint: str) -> None:
     if changed:
         shown = ", ".join(f"--{n}={new} (there: {old})" for n, (old, new) in changed.items())
         raise InputError("flags", f"those of the run in {run_dir}", shown, remedy)
+    check_training_graph(run_dir, fingerprint, remedy)
+
+
+def check_training_graph(run_dir: Path, fingerprint: str, remedy: str) -> None:
+    """Checks that a run was trained on a graph.
+
+    Args:
+        run_dir: Folder of the run.
+        fingerprint: Hash of the graph.
+        remedy: What to do if not.
+
+    Raises:
+        InputError: It was trained on another one, or does not say on which.
+    """
     try:
         there = json.loads((run_dir / DATA_FILE).read_bytes())["training_graph"]
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -9,6 +9,8 @@ import pytest
 from cade_tf.cli import app
 from cade_tf.config import Config
 from cade_tf.experiments.single_run import train_and_evaluate
+from cade_tf.graph.graph import Graph
+from tests.presets.kinds import generated
 from tests.trained_runs import make_graph
 
 NODES = 40
@@ -46,6 +48,24 @@ def test_a_run_is_scored_with_labels_that_are_given(graph, folder, monkeypatch, 
 def test_without_labels_they_are_asked_for(folder, capsys):
     assert app.main(["evaluate", f"--run_dir={folder / 'run'}"]) == 2
     assert "labels: expected labels and nodes to score" in capsys.readouterr().err
+
+
+def test_without_labels_a_run_is_scored_again_by_the_edges_it_hid(tmp_path, capsys):
+    graph = generated("binary")
+    Graph.from_edges(graph.edges(), features=graph.features).save(tmp_path / "graph.npz")
+    config = Config(
+        k=2, dim=8, fanouts=(3, 2), steps=2, batch_size=16, embed_walks=1,
+        graph=str(tmp_path / "graph.npz"),
+    )  # fmt: skip
+    result = train_and_evaluate(config, tmp_path / "run", progress=False)
+    scores = tmp_path / "scores.json"
+    assert app.main(["evaluate", f"--run_dir={tmp_path / 'run'}", f"--output={scores}"]) == 0
+    found = json.loads(scores.read_text())["comparison"]
+    assert list(found.values()) == [pytest.approx(row) for row in result["comparison"]]
+    assert "edges that training did not see" in capsys.readouterr().out
+    Graph.from_edges(graph.edges()[1:], features=graph.features).save(tmp_path / "graph.npz")
+    assert app.main(["evaluate", f"--run_dir={tmp_path / 'run'}"]) == 2
+    assert "the training graph of the run" in capsys.readouterr().err
 
 
 def test_a_graph_with_other_nodes_is_refused(folder, tmp_path, capsys):

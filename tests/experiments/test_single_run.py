@@ -52,6 +52,7 @@ def test_without_labels_no_node_is_hidden_and_some_edges_are_scored(tmp_path, ca
     graph = without_labels()
     result, row, said = run(tmp_path, graph, caplog)
     assert (result["data"]["unseen"], result["scores"]) == (0, {})
+    assert result["scored_on"] == "hidden edges"
     methods = [scores["method"] for scores in result["comparison"]]
     assert methods == ["raw features", "smoothed PCA", "graphsage", "graphsage, dual score"]
     assert all(scores["auc"] > 0.6 for scores in result["comparison"])
