@@ -1,7 +1,6 @@
 """A trained model against what needs no training: raw features and smoothed PCA."""
 
 import logging
-from functools import partial
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from cade_tf.graph.features import node_features
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.link_splits import LinkSplit, hidden_edges
 from cade_tf.graph.splits import NodeSplit
-from cade_tf.inference.pair_scores import dual_affinities
+from cade_tf.inference.pair_scores import dual_scores
 from cade_tf.training.trained import Trained
 
 MOST_NODES = 10_000
@@ -59,10 +58,6 @@ def compare(
 def held_out_edges(graph: Graph, config: Config) -> LinkSplit | None:
     """Edges for the comparison of a graph without labels.
 
-    Args:
-        graph: The whole graph.
-        config: Options; `split_seed` chooses the edges.
-
     Returns:
         The edges; None where there are labels, or too few edges to spare.
     """
@@ -94,8 +89,7 @@ def compare_by_edges(
         **_without_training(visible, seen, config.dim, config.seed),
         config.model: trained.embed(visible, progress=False),
     }
-    draws, seed = config.embed_walks, config.seed
-    dual = partial(dual_affinities, trained.model, visible, draws=draws, seed=seed, progress=False)
+    dual = dual_scores(trained, visible, progress=False)
     return compare_links(methods, split, functions={f"{config.model}, dual score": dual})
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from cade_tf.errors import InputError
+from cade_tf.errors import InputError, require_module
 from cade_tf.graph.columns import edge_columns
 from cade_tf.graph.graph import EdgeReport, Graph
 from cade_tf.graph.naming import class_indices, ids_of
@@ -186,13 +186,7 @@ def to_networkx(graph: Graph) -> Any:
     Raises:
         InputError: NetworkX is not installed.
     """
-    try:
-        import networkx
-    except ImportError as error:
-        raise InputError(
-            "to_networkx", "the package networkx", "none", "Run pip install networkx."
-        ) from error
-    result = networkx.Graph(name=graph.name)
+    result = require_module("networkx", "to_networkx").Graph(name=graph.name)
     ids = graph.ids.tolist()
     result.add_nodes_from(ids)
     edges = graph.edges()

@@ -1,6 +1,8 @@
 """Scores of pairs by their own dual representations, z_{v|u} . z_{u|v}; their attention."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import tensorflow as tf
@@ -14,6 +16,7 @@ from cade_tf.layers.bi_attention import entropy
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.progress import Shown, make_bar
 from cade_tf.retracing import traced_for_each_model
+from cade_tf.training.trained import Trained
 
 BATCH_PAIRS = 4096
 
@@ -85,6 +88,15 @@ def dual_affinities(
     return total / draws
 
 
+def dual_scores(
+    trained: Trained, graph: Graph, *, progress: Shown = True
+) -> Callable[[np.ndarray], np.ndarray]:
+    """`dual_affinities` as a function of pairs, with the options of a training."""
+    config = trained.config
+    draws, seed = config.embed_walks, config.seed
+    return partial(dual_affinities, trained.model, graph, draws=draws, seed=seed, progress=progress)
+
+
 def attention_flatness(
     model: DualEncoder, graph: Graph, pairs: np.ndarray, *, seed: int = 0
 ) -> float | None:
@@ -113,7 +125,7 @@ def _checked(pairs: np.ndarray, graph: Graph) -> np.ndarray:
     pairs = np.asarray(pairs)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
         found = f"{pairs.dtype} of shape {pairs.shape}"
-        raise InputError("pairs", "integers of shape [pairs, 2]", found, "Give two a row.")
+        raise InputError("pairs", "integers of shape [pairs, 2]", found, "Give two per row.")
     outside = pairs[(pairs < 0) | (pairs >= graph.num_nodes)]
     if outside.size:
         raise InputError(
