@@ -67,8 +67,8 @@ class ShardedBias(tf.Module):
 
     Example:
 
-    >>> make_table = partial(tf.Variable, tf.zeros([3, 1]), trainable=False)
-    >>> bias = ShardedBias(make_table, tf.Variable(0.0))
+    >>> zeros = tf.zeros([3, 1])
+    >>> bias = ShardedBias(lambda: tf.Variable(zeros, trainable=False), tf.Variable(0.0))
     >>> bias.update(tf.constant([2]), tf.ones([1, 1]), Adam(0.5), tf.constant(1))
     >>> bias.lookup(tf.constant([2, 0])).numpy().round(3).tolist()
     [[-0.5], [0.0]]
