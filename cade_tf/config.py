@@ -7,7 +7,6 @@ names it. Commands start from the preset `recommended` instead, which reads the 
 import dataclasses
 import numbers
 import os
-from pathlib import Path
 from typing import Any, Self
 
 from cade_tf import presets
@@ -547,28 +546,3 @@ class Config(
         flags = super().to_flagfile()
         # A Config of one's own names every option, so that nothing is left to the preset.
         return flags if self.preset is not None else f"--preset=paper\n{flags}"
-
-
-CONFIG_FILE = "config.json"
-
-
-def read_config(run_dir: str | Path) -> Config:
-    """Options of a run.
-
-    Args:
-        run_dir: Folder of the run.
-
-    Raises:
-        InputError: The folder holds no run.
-    """
-    path = Path(run_dir) / CONFIG_FILE
-    if not path.is_file():
-        raise InputError(
-            str(run_dir), f"a run directory with {CONFIG_FILE}", "none", "Train first."
-        )
-    try:
-        return Config.from_json(path.read_bytes().decode())
-    except UnicodeDecodeError as error:
-        raise InputError(
-            str(path), "UTF-8 text", f"other bytes ({error})", "Restore the file."
-        ) from error

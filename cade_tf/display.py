@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cade_tf.errors import missing_package
+from cade_tf.errors import require_module
 from cade_tf.files import atomic_write
 
 LONGEST = 60
@@ -46,11 +46,7 @@ def require_matplotlib() -> Any:
     Raises:
         InputError: matplotlib is not installed.
     """
-    try:
-        import matplotlib.figure
-    except ImportError as error:
-        raise missing_package("plot", "matplotlib") from error
-    return matplotlib.figure
+    return require_module("matplotlib.figure", "plot")
 
 
 def save_figure(figure: Any, path: str | Path) -> None:

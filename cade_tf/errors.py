@@ -1,11 +1,14 @@
 """The one error that tells a user what to change."""
 
+import importlib
+from typing import Any
+
 EXTRAS = {
     "faiss": "faiss",
     "matplotlib": "plot",
     "optuna": "tune",
     "pyarrow": "parquet",
-    "umap-learn": "umap",
+    "umap": "umap",
 }
 """Packages that are not always there, and the extra of cade_tf that brings each."""
 
@@ -46,6 +49,23 @@ class InputError(ValueError):
 
 
 def missing_package(wanted_by: str, package: str) -> InputError:
-    """The error of an argument, file or command that needs a package of `EXTRAS`."""
-    remedy = f'Install it with pip install "cade_tf[{EXTRAS[package]}]".'
+    """The error of an argument, file or command that needs a package which is not there."""
+    source = f'"cade_tf[{EXTRAS[package]}]"' if package in EXTRAS else package
+    remedy = f"Install it with pip install {source}."
     return InputError(wanted_by, f"the package {package}", "an installation without it", remedy)
+
+
+def require_module(name: str, wanted_by: str) -> Any:
+    """A module of a package that is not always there.
+
+    Args:
+        name: Name of the module.
+        wanted_by: The argument, file or command that needs it.
+
+    Raises:
+        InputError: Its package is not installed.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise missing_package(wanted_by, name.partition(".")[0]) from error

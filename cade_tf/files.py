@@ -18,9 +18,6 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     Folders on the way are made. After an error, or a lost machine, an older file of that name is
     as it was.
 
-    Args:
-        path: Where the complete file appears.
-
     Yields:
         A file to write to.
 
@@ -60,6 +57,24 @@ def write_text(path: str | Path, text: str) -> None:
 def write_json(path: str | Path, value: Any) -> None:
     """Writes JSON that people can read, complete or not at all."""
     write_text(path, json.dumps(value, indent=2) + "\n")
+
+
+def read_json(path: str | Path, remedy: str = "Restore the file.") -> dict[str, Any]:
+    """Reads a JSON object.
+
+    Raises:
+        InputError: The file is damaged, or holds JSON of another kind.
+        OSError: It cannot be read.
+    """
+    try:
+        value = json.loads(Path(path).read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            str(path), "complete JSON", f"damaged content ({error})", remedy
+        ) from error
+    if not isinstance(value, dict):
+        raise InputError(str(path), "a JSON object", type(value).__name__, remedy)
+    return value
 
 
 def _umask() -> int:

@@ -105,7 +105,7 @@ class Options:
         for name in self._declared():
             object.__setattr__(self, name, self._checked(name, getattr(self, name)))
         for name, other in self.alternatives().items():
-            # Nothing of the other one is not asking for both.
+            # Another one of 0 or nothing asks for nothing.
             if self._differs(name) and self._differs(other) and getattr(self, other):
                 raise either(name, other)
 
@@ -183,7 +183,7 @@ class Options:
         return json.dumps({n: getattr(self, n) for n in self.field_names()}, indent=2) + "\n"
 
     @classmethod
-    def from_json(cls, text: str) -> Self:
+    def from_json(cls, text: str | bytes) -> Self:
         """Reads what `to_json` wrote.
 
         Raises:
@@ -191,14 +191,14 @@ class Options:
         """
         try:
             values = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise InputError("config.json", "JSON", str(error), "Restore the file.") from error
+        except (ValueError, RecursionError) as error:
+            raise InputError("options", "JSON", str(error), "Restore the file.") from error
         if not isinstance(values, dict):
-            raise InputError("config.json", "a JSON object", repr(values), "Restore the file.")
+            raise InputError("options", "a JSON object", repr(values), "Restore the file.")
         unknown = sorted(set(values) - set(cls.field_names()))
         if unknown:
             raise InputError(
-                "config.json",
+                "options",
                 f"the fields of {cls.__name__}",
                 ", ".join(unknown),
                 "It was written by another version of cade_tf; train again.",

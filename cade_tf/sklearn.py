@@ -11,7 +11,8 @@ from cade_tf.config import Config
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.preparation import positions_of
-from cade_tf.training.trainer import one_config, train
+from cade_tf.training.arguments import one_config
+from cade_tf.training.trainer import train
 
 __all__ = ["NodeEmbedder"]
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import cade_tf
-from cade_tf.config import Config, DataOptions, SplitOptions, read_config
+from cade_tf.config import Config, DataOptions, SplitOptions
 from cade_tf.errors import InputError
 from cade_tf.presets import PRESETS
+from cade_tf.training.run_options import read_config
 
 PACKAGE = Path(cade_tf.__file__).parent
 # What `train` runs; `Config.from_given` reads the preset, before there is a Config.
@@ -17,7 +18,8 @@ OF_COMMANDS = {*DataOptions.field_names(), *SplitOptions.field_names()}
 
 
 def read_by_training():
-    """Names of options that are read as `config.NAME` or `options.NAME`."""
+    """Names of options that are read as `config.NAME` or `options.NAME`, or that a model takes."""
+    yield from cade_tf.models.DualEncoder.ARGUMENTS
     files = [file for name in TRAINING for file in (PACKAGE / name).rglob("*.py")]
     for file in [*files, PACKAGE / "graph/features.py"]:
         for node in ast.walk(ast.parse(file.read_text())):

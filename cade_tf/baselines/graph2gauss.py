@@ -18,7 +18,7 @@ from cade_tf.errors import InputError
 from cade_tf.evaluation.design import Matrix, as_dense
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.link_splits import LinkSplit, hidden_edges
-from cade_tf.progress import Progress
+from cade_tf.progress import Shown, make_bar
 
 HIDDEN = 512
 PATIENCE = 100
@@ -129,7 +129,7 @@ def train(
     epochs: int = 2000,
     learning_rate: float = 1e-3,
     seed: int = 0,
-    progress: bool = True,
+    progress: Shown = True,
 ) -> Graph2Gauss:
     """Trains Graph2Gauss, full batch, stopping early by validation links.
 
@@ -172,7 +172,7 @@ def train(
 
     best = _Best(encoder)
     epoch = 0
-    with Progress("graph2gauss", total=epochs, unit="epochs", quiet=not progress) as bar:
+    with make_bar(progress, "graph2gauss", epochs, "epochs") as bar:
         for epoch in range(1, epochs + 1):
             # Means and variances are those of the weights before this step's update.
             weights = encoder.get_weights() if _evaluated(epoch) and links else None

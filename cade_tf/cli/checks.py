@@ -36,10 +36,6 @@ def data(options: DataOptions) -> None:
 def readable(name: str, path: str | Path) -> Path:
     """A file or folder that exists and may be read.
 
-    Args:
-        name: The flag.
-        path: Its value.
-
     Raises:
         InputError: It does not, or may not.
     """
@@ -55,10 +51,6 @@ def readable(name: str, path: str | Path) -> Path:
 
 def writable_folder(name: str, path: str | Path) -> Path:
     """A folder that files can be written to; it may still have to be made.
-
-    Args:
-        name: The flag.
-        path: Its value.
 
     Raises:
         InputError: It cannot be made, or may not be written to.
@@ -80,10 +72,6 @@ def writable_folder(name: str, path: str | Path) -> Path:
 def writable_file(name: str, path: str | Path) -> Path:
     """A file that can be written.
 
-    Args:
-        name: The flag.
-        path: Its value.
-
     Raises:
         InputError: It is a folder, or is in a folder that cannot be written to.
     """
@@ -96,10 +84,6 @@ def writable_file(name: str, path: str | Path) -> Path:
 
 def extra(package: str, wanted_by: str) -> None:
     """A package that cade_tf works without, but not this flag or command.
-
-    Args:
-        package: One of `cade_tf.errors.EXTRAS`.
-        wanted_by: The flag or command.
 
     Raises:
         InputError: It is not installed.

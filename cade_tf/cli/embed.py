@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cade_tf.cli import checks, logs
-from cade_tf.cli.trained_run import TrainedRunOptions, open_run, run_folder
+from cade_tf.cli.trained_run import TrainedRunOptions, existing_run, open_run
 from cade_tf.config import LARGEST_SEED, DataOptions
 from cade_tf.errors import InputError
 from cade_tf.options import option
@@ -66,7 +66,7 @@ OPTIONS = EmbedOptions
 
 def run(options: EmbedOptions) -> int:
     """Runs the command."""
-    run_dir = run_folder(options.run_dir)
+    run_dir = existing_run(options.run_dir)
     if options.output_format == "parquet":
         checks.extra("pyarrow", "--output_format=parquet")
     checks.writable_folder("output", options.output or run_dir)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cade_tf.cli import checks, logs
-from cade_tf.cli.trained_run import open_run, run_folder
+from cade_tf.cli.trained_run import existing_run, open_run
 from cade_tf.config import Config, DataOptions, SplitOptions
 from cade_tf.display import save_figure
 from cade_tf.errors import InputError
@@ -53,7 +53,7 @@ def run(options: EvaluateOptions) -> int:
         source = checks.readable("embeddings", options.embeddings)
         checks.data(data)
     else:
-        source = run_folder(options.run_dir)
+        source = existing_run(options.run_dir)
         config, data = open_run(source, options)
     checks.picture(options.plot)
     if options.output is not None:
@@ -152,19 +152,13 @@ def _of_run(run_dir: Path, graph: "Graph") -> np.ndarray:
 
 def _read_embeddings(path: Path, nodes: int) -> np.ndarray:
     """Embeddings of any origin, a row for each node of a graph."""
-    from cade_tf.graph.npy import open_npy
     from cade_tf.inference.finite import require_finite
+    from cade_tf.inference.outputs import open_matrix
 
-    found = open_npy(path)
-    if found.ndim != 2 or len(found) != nodes:
-        raise InputError(
-            str(path),
-            f"shape [{nodes}, width]",
-            found.shape,
-            "Give a row for each node of the graph.",
-        )
-    if found.dtype.kind not in "fiu":
-        raise InputError(str(path), "numbers", found.dtype, "Check how it was made.")
+    found = open_matrix(path)
+    if len(found) != nodes:
+        expected, remedy = f"shape [{nodes}, width]", "Give a row for each node of the graph."
+        raise InputError(str(path), expected, found.shape, remedy)
     return require_finite(found, name=str(path)).astype(np.float32)
 
 

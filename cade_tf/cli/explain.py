@@ -3,7 +3,7 @@
 import dataclasses
 
 from cade_tf.cli import checks, logs
-from cade_tf.cli.trained_run import TrainedRunOptions, open_run, run_folder
+from cade_tf.cli.trained_run import TrainedRunOptions, existing_run, open_run
 from cade_tf.config import LARGEST_SEED, DataOptions
 from cade_tf.errors import InputError
 from cade_tf.options import option
@@ -25,7 +25,7 @@ OPTIONS = ExplainOptions
 
 def run(options: ExplainOptions) -> int:
     """Runs the command."""
-    run_dir = run_folder(options.run_dir)
+    run_dir = existing_run(options.run_dir)
     config, data = open_run(run_dir, options)
     if len(options.pair) != 2:
         raise InputError("pair", "two ids", ",".join(options.pair) or "none", "Give --pair=A,B.")

@@ -1,16 +1,17 @@
 """`cade export`: write a trained run as a SavedModel."""
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Any
 
 from cade_tf.cli import checks, logs
-from cade_tf.cli.trained_run import TrainedRunOptions, config_of, data_of, run_folder
+from cade_tf.cli.trained_run import TrainedRunOptions, data_of, existing_run
 from cade_tf.config import LARGEST_SEED, DataOptions, EmbeddingOptions
 from cade_tf.errors import InputError
+from cade_tf.files import read_json
 from cade_tf.options import option
 from cade_tf.training import manifest
+from cade_tf.training.run_options import read_config
 
 RESULT_FILE = "result.json"
 USAGE = "cade export --run_dir=DIR --export_dir=DIR [--noexport_graph]"
@@ -44,8 +45,8 @@ def run(options: ExportOptions) -> int:
     """Runs the command."""
     if options.export_dir is None:
         raise InputError("export_dir", "a folder to write to", "none", "Give --export_dir.")
-    run_dir = run_folder(options.run_dir)
-    config = config_of(run_dir)
+    run_dir = existing_run(options.run_dir)
+    config = read_config(run_dir)
     data = data_of(options, config)
     if options.export_graph:
         checks.data(data)
@@ -78,13 +79,7 @@ def run(options: ExportOptions) -> int:
 def _result(run_dir: Path) -> dict[str, Any]:
     """result.json of a run."""
     manifest.check(run_dir, RESULT_FILE)
-    path = run_dir / RESULT_FILE
-    try:
-        result: dict[str, Any] = json.loads(path.read_bytes())
-        if not isinstance(result, dict):
-            raise ValueError("no JSON object")
-    except (OSError, ValueError) as error:
-        raise InputError(
-            str(run_dir), "a finished run with result.json", error, "Train it to the end first."
-        ) from error
-    return result
+    path, remedy = run_dir / RESULT_FILE, "Train it to the end first."
+    if not path.is_file():
+        raise InputError(str(run_dir), f"a finished run with {RESULT_FILE}", "none", remedy)
+    return read_json(path, remedy)

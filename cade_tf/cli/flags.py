@@ -51,10 +51,6 @@ def _define_one(options: type[Options], name: str, values: flags.FlagValues) -> 
 def parse(options: type[AnyOptions], arguments: Sequence[str]) -> tuple[AnyOptions, list[str]]:
     """Parses a command's arguments.
 
-    Args:
-        options: Class of the command's options.
-        arguments: What follows the command's name.
-
     Returns:
         The options, and what is left of the arguments (words without dashes).
 

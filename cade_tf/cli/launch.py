@@ -73,7 +73,8 @@ def _write_flags(options: LaunchOptions, run_dir: Path) -> Path:
 
 def _shards(options: LaunchOptions, run_dir: Path) -> str:
     """The graph as shards: the given ones, else made in the run directory."""
-    from cade_tf.graph import datasets, shards
+    from cade_tf.graph import datasets
+    from cade_tf.graph.readers import shards
     from cade_tf.graph.splits import node_split
     from cade_tf.scale.sharding import write_shards
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cade_tf.cli import checks, logs
 from cade_tf.cli.train import default_run_dir
-from cade_tf.cli.trained_run import open_run, run_folder
+from cade_tf.cli.trained_run import existing_run, open_run
 from cade_tf.config import Config
 from cade_tf.options import option
 
@@ -87,17 +87,15 @@ def _train_held(options: LinksOptions, config: Config, run_dir: Path, started: f
         run_dir=run_dir,
         progress=options.verbosity != "error",
     )
+    trained, config = found.trained, found.trained.config
     found.split.save(run_dir / SPLIT_FILE)
     outputs.write_embeddings(run_dir, found.embeddings, graph.ids, "npy")
     result = {
         "data": {"name": graph.name, "nodes": graph.num_nodes, "edges": graph.num_edges},
         "hidden_edges": len(found.split.test_edges),
         "links": found.scores,
-        "metrics": found.trained.metrics,
-        "warning": found.trained.warning or equal_embeddings(found.embeddings),
-        "seed": config.seed,
-        "steps": found.trained.steps,
-        "training_seconds": round(found.trained.seconds, 3),
+        **single_run.outcome(config, trained.metrics, trained.steps, trained.seconds),
+        "warning": trained.warning or equal_embeddings(found.embeddings),
     }
     single_run.write_result(run_dir, result, started, SPLIT_FILE)
     print(f"{graph.name}: {result['hidden_edges']:,} of {graph.num_edges:,} edges were hidden")
@@ -110,7 +108,7 @@ def _train_held(options: LinksOptions, config: Config, run_dir: Path, started: f
 
 
 def _rank(options: LinksOptions) -> int:
-    run_dir = run_folder(options.run_dir)
+    run_dir = existing_run(options.run_dir)
     config, data = open_run(run_dir, options)
     logs.configure(options.verbosity)
     import numpy as np

@@ -28,9 +28,6 @@ def configure(verbosity: str) -> None:
     """Shows messages of this package from a level on, and TensorFlow's only to those who debug.
 
     To be called before TensorFlow is imported, which reads its own level once; it is imported here.
-
-    Args:
-        verbosity: debug, info, warning or error.
     """
     debugging = verbosity == "debug"
     if debugging:

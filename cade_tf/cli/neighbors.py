@@ -3,7 +3,7 @@
 import dataclasses
 
 from cade_tf.cli import checks
-from cade_tf.cli.trained_run import TrainedRunOptions, run_folder
+from cade_tf.cli.trained_run import TrainedRunOptions, existing_run
 from cade_tf.errors import InputError
 from cade_tf.options import option
 
@@ -40,7 +40,7 @@ def run(options: NeighborsOptions) -> int:
     if options.embeddings is not None:
         source = checks.readable("embeddings", options.embeddings)
     else:
-        source = run_folder(options.run_dir)
+        source = existing_run(options.run_dir)
     import numpy as np
 
     from cade_tf.graph.naming import known_rows

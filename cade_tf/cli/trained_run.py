@@ -4,10 +4,10 @@ import dataclasses
 from pathlib import Path
 
 from cade_tf.cli import checks
-from cade_tf.config import CONFIG_FILE, Config, DataOptions, read_config
+from cade_tf.config import Config, DataOptions
 from cade_tf.errors import InputError
 from cade_tf.options import Options, option
-from cade_tf.training import manifest
+from cade_tf.training.run_options import read_config
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -17,7 +17,7 @@ class TrainedRunOptions(Options):
     run_dir: str | None = option(None, "Folder of the trained run.")
 
 
-def run_folder(run_dir: str | None) -> Path:
+def existing_run(run_dir: str | None) -> Path:
     """The folder of a trained run.
 
     Raises:
@@ -44,20 +44,10 @@ def open_run(run_dir: Path, options: DataOptions) -> tuple[Config, DataOptions]:
     Raises:
         InputError: There is no run, or no graph.
     """
-    config = config_of(run_dir)
+    config = read_config(run_dir)
     data = data_of(options, config)
     checks.data(data)
     return config, data
-
-
-def config_of(run_dir: Path) -> Config:
-    """Options of a trained run, as its manifest has them.
-
-    Raises:
-        InputError: There is no run, or its options were changed.
-    """
-    manifest.check(run_dir, CONFIG_FILE)
-    return read_config(run_dir)
 
 
 def data_of(options: DataOptions, config: Config) -> DataOptions:

@@ -179,11 +179,7 @@ def table(rows: Sequence[NodeScores | LinkQuality]) -> str:
 
 
 def how(scored_on: str) -> str:
-    """What the columns of a table of `NodeScores` mean.
-
-    Args:
-        scored_on: What is scored.
-    """
+    """What the columns of a table of `NodeScores` mean."""
     return (
         f"(unit vectors; micro-F1 of {scored_on} with all labels and with {FEW_LABELS} per class, "
         "NMI of k-means)"
@@ -214,7 +210,7 @@ def _probe(
     """Micro-F1 of a logistic regression whose penalty cross-validation chooses.
 
     Columns are centred and not standardised: with few labels, columns that hardly vary would
-    become as loud as those that tell.
+    count as much as those that tell classes apart.
     """
     inputs = directions[train]
     mean = np.asarray(inputs.mean(axis=0), np.float64).ravel()

@@ -1,7 +1,6 @@
 """Link prediction on any graph: hide edges, train, score; rank the links that a node lacks."""
 
 import dataclasses
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,12 @@ from cade_tf.errors import InputError
 from cade_tf.evaluation import links
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.link_splits import LinkSplit, hidden_edges
-from cade_tf.inference.pair_scores import dual_affinities
+from cade_tf.inference.finite import require_rows
+from cade_tf.inference.pair_scores import dual_affinities, dual_scores
 from cade_tf.models.dual_encoder import DualEncoder
+from cade_tf.training.arguments import one_config
 from cade_tf.training.trained import Trained
-from cade_tf.training.trainer import one_config, train_graph
+from cade_tf.training.trainer import train_graph
 
 DOT, DUAL = "dot", "dual"
 SCORES = (DUAL, DOT)
@@ -92,15 +93,7 @@ def predict_links(
     trained = train_graph(visible.subgraph(seen), config, run_dir=run_dir, progress=progress)
     embeddings = trained.embed(visible, progress=progress)
 
-    config = trained.config
-    dual = partial(
-        dual_affinities,
-        trained.model,
-        visible,
-        draws=config.embed_walks,
-        seed=config.seed,
-        progress=progress,
-    )
+    dual = dual_scores(trained.model, trained.config, visible, progress=progress)
     functions: dict[str, links.PairScore] = {DOT: links.dot_products(embeddings), DUAL: dual}
     areas = {name: links.score_function(score, split) for name, score in functions.items()}
     return LinkPrediction(
@@ -158,10 +151,7 @@ def rank_links(
         raise InputError(
             "node", f"a position from 0 to {graph.num_nodes - 1}", node, "Use positions, not ids."
         )
-    if len(embeddings) != graph.num_nodes:
-        raise InputError(
-            "embeddings", f"{graph.num_nodes} rows", len(embeddings), "Embed this graph."
-        )
+    require_rows(embeddings, graph)
     linked = graph.indices[graph.indptr[node] : graph.indptr[node + 1]]
     others = np.setdiff1d(np.arange(graph.num_nodes), [node, *linked])
     scores = np.asarray(embeddings[others] @ embeddings[node], np.float32)

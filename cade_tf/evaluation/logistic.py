@@ -41,7 +41,7 @@ def fit(
 
     Args:
         design: Standardised inputs.
-        targets: float32 [rows, outputs], 0 or 1; one 1 a row where `exclusive`.
+        targets: float32 [rows, outputs], 0 or 1; one 1 per row where `exclusive`.
         c: Inverse strength of the penalty.
         exclusive: Softmax over the outputs; otherwise each output is its own regression.
         start: Weights to start from; zeros by default.
@@ -92,7 +92,7 @@ def _sigmoid(logits: np.ndarray, targets: np.ndarray) -> tuple[float, np.ndarray
 
 
 def log_loss(fitted: LogisticFit, design: Design, targets: np.ndarray, exclusive: bool) -> float:
-    """Mean log loss a row."""
+    """Mean log loss per row."""
     logits = design.dot(fitted.weights)
     loss, _ = _softmax(logits, targets) if exclusive else _sigmoid(logits, targets)
     return loss / design.num_rows

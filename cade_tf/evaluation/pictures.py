@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from cade_tf.display import require_matplotlib, save_figure, shown_in_notebooks
-from cade_tf.errors import InputError, missing_package
+from cade_tf.errors import InputError, require_module
 from cade_tf.evaluation.design import Matrix, as_dense
 from cade_tf.graph.description import class_sizes
 from cade_tf.graph.graph import Graph
+from cade_tf.inference.finite import require_rows
 
 TSNE, UMAP = "tsne", "umap"
 METHODS = (TSNE, UMAP)
@@ -42,10 +43,7 @@ def plot_embeddings(
     """
     if method not in METHODS:
         raise InputError("method", "one of " + ", ".join(METHODS), method, "Choose one.")
-    if embeddings.shape[0] != graph.num_nodes:
-        raise InputError(
-            "embeddings", f"{graph.num_nodes} rows", embeddings.shape[0], "Embed this graph."
-        )
+    require_rows(embeddings, graph)
     figures = require_matplotlib()
     if embeddings.shape[0] < 5:
         raise InputError("embeddings", "at least 5 nodes", embeddings.shape[0], "Draw more.")
@@ -83,12 +81,10 @@ def _plane(embeddings: Matrix, method: str, seed: int) -> np.ndarray:
         dense = PCA(50, random_state=seed).fit_transform(dense)
     if method == UMAP:
         neighbors = min(15, len(dense) - 1)
-        try:
-            from umap import UMAP as LearnUMAP
-        except ImportError as error:
-            raise missing_package("method", "umap-learn") from error
         # One thread: others would make the picture another one each time.
-        found = LearnUMAP(n_neighbors=neighbors, random_state=seed, n_jobs=1)
+        found = require_module("umap", "method").UMAP(
+            n_neighbors=neighbors, random_state=seed, n_jobs=1
+        )
         return np.asarray(found.fit_transform(dense))
     perplexity = min(30.0, (len(dense) - 1) / 3)
     return SklearnTSNE(perplexity=perplexity, init="pca", random_state=seed).fit_transform(dense)

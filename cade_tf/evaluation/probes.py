@@ -3,7 +3,7 @@
 Two probes, because the literature uses both and they can rank methods differently:
 
 * `sgd`, GraphSAGE's evaluation script: logistic regression by five epochs of stochastic gradient
-  descent, one classifier a class.
+  descent, one classifier per class.
 * `logreg`: logistic regression at its optimum, the penalty chosen by cross-validation on the
   training nodes.
 

@@ -138,11 +138,6 @@ def compute(cell: Cell, folder: Path, data_dir: str | None = None) -> dict[str, 
     A model is trained in a run directory next to the results: after a stop the cell goes on from
     its newest checkpoint. The directory goes when the result is there.
 
-    Args:
-        cell: What to compute.
-        folder: Where results are kept.
-        data_dir: Folder of the data sets.
-
     Returns:
         Scores by probe or protocol, seconds, options, versions and commit.
 

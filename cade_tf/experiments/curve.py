@@ -188,13 +188,7 @@ def trace(curve: Curve, folder: Path, cache_dir: Path, data_dir: str | None = No
 
 
 def diagnosis(model: Any, graph: Graph, embeddings: np.ndarray) -> dict[str, float]:
-    """What tells a healthy run from a collapsed one: those of `DIAGNOSES` that the model has.
-
-    Args:
-        model: The model in training.
-        graph: The graph that it embedded.
-        embeddings: The embeddings.
-    """
+    """What tells a healthy run from a collapsed one: those of `DIAGNOSES` that the model has."""
     lengths = np.linalg.norm(embeddings, axis=1)
     chosen = np.random.default_rng(0).permutation(len(embeddings))[:SAMPLE]
     units = embeddings[chosen] / np.maximum(lengths[chosen, None], 1e-12)
@@ -265,10 +259,6 @@ def _append(path: Path, line: dict[str, Any]) -> None:
 def enough(points: Sequence[Mapping[str, Any]], probe: str) -> int | None:
     """The first step from which on every point is within 0.3 points of the end of the pass.
 
-    Args:
-        points: Points of a curve.
-        probe: Whose score counts.
-
     Returns:
         A step; None for a curve that has not reached the end.
 
@@ -290,9 +280,6 @@ def enough(points: Sequence[Mapping[str, Any]], probe: str) -> int | None:
 
 def write(folder: Path) -> Path:
     """Writes the plots and report.md from the points that are there.
-
-    Args:
-        folder: Folder of the report.
 
     Returns:
         Path of report.md.

@@ -55,7 +55,7 @@ class Entry:
         against: Row of the same block that it is compared with by split; None for none.
         paper: What the paper prints, in percent, by metric.
         x: Place on the axis of a plot.
-        quick: Whether `--quick` keeps it.
+        quick: Whether `quick` keeps it.
         unavailable: Why it cannot be run; None where it can.
     """
 

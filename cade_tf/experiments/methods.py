@@ -22,7 +22,7 @@ from cade_tf.config import (
 from cade_tf.errors import InputError
 from cade_tf.graph.features import FeatureTransform, node_features
 from cade_tf.graph.graph import Features, Graph
-from cade_tf.inference.pair_scores import attention_flatness, dual_affinities
+from cade_tf.inference.pair_scores import attention_flatness, dual_scores
 from cade_tf.training import checkpoints
 from cade_tf.training.run_folder import CHECKPOINT_FOLDER
 from cade_tf.training.trainer import train_graph
@@ -170,11 +170,8 @@ def _engine(**changes: Any) -> Embed:
             "steps": trained.steps,
         }
 
-        draws, seed = config.embed_walks, config.seed
-        score_pairs = partial(
-            dual_affinities, trained.model, graph, draws=draws, seed=seed, progress=False
-        )
-        flatness = partial(attention_flatness, trained.model, graph, seed=seed)
+        score_pairs = dual_scores(trained.model, config, graph, progress=False)
+        flatness = partial(attention_flatness, trained.model, graph, seed=config.seed)
         embeddings = trained.embed(graph, progress=False)
         return Embedded(embeddings, spent, details, score_pairs, flatness)
 

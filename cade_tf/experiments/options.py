@@ -55,7 +55,7 @@ class ReproduceOptions(Options):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.fresh and self.report_only:
-            raise InputError("report_only", "false with --fresh", "true", "Leave one of them out.")
+            raise InputError("report_only", "false with fresh", "true", "Leave one of them out.")
 
     def chosen(self, entry: Any) -> bool:
         """Whether an entry is to be computed; what is not is shown where it was before."""

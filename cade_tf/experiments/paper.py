@@ -100,12 +100,6 @@ _PRINTED: dict[str, Mapping[str, Mapping[str, Sequence[Any]]]] = {
 def printed(table: str, dataset: str, method: str, place: int = 0) -> dict[str, float]:
     """What the paper prints, by metric; empty where it has no such cell.
 
-    Args:
-        table: Name of the experiment.
-        dataset: Name of the data set.
-        method: Name of the method.
-        place: Which of a row's numbers.
-
     Example:
 
     >>> printed("table3", "ppi", "cade_ma", 3)

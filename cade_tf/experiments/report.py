@@ -1,6 +1,5 @@
 """Turns results into a report: two blocks next to the paper's numbers, tests, times, plots."""
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from cade_tf.experiments import paper, plots
 from cade_tf.experiments.cells import load_graph
 from cade_tf.experiments.declarations import METRICS, UNRANKED, labelled_title, main_metrics
 from cade_tf.experiments.methods import method_of
-from cade_tf.files import write_json, write_text
+from cade_tf.files import read_json, write_json, write_text
 
 RESULTS_FILE = "results.json"
 REPORT_FILE = "report.md"
@@ -59,10 +58,6 @@ def notes_of(folder: Path) -> list[str]:
 def write(results: dict[str, Any], folder: Path) -> Path:
     """Writes results.json, the plots and report.md, which takes in a notes.md found there.
 
-    Args:
-        results: What `runner.run` gave.
-        folder: Folder of the report.
-
     Returns:
         Path of report.md.
     """
@@ -75,10 +70,6 @@ def write_data(folder: Path, data_dir: str | None = None) -> Path:
     """Writes the paper's table of data sets next to what the files hold.
 
     A data set that is not there is shown as such.
-
-    Args:
-        folder: Folder of the report.
-        data_dir: Folder of the data sets.
 
     Returns:
         Path of report.md.
@@ -105,34 +96,22 @@ def write_data(folder: Path, data_dir: str | None = None) -> Path:
 def read(folder: Path) -> dict[str, Any]:
     """What the results.json of a report holds.
 
-    Args:
-        folder: Folder of the report.
-
     Raises:
         InputError: There is none, or it is damaged.
     """
-    path = folder / RESULTS_FILE
-    try:
-        results: dict[str, Any] = json.loads(path.read_text())
-    except FileNotFoundError:
-        raise InputError(str(path), "a report's results", "no such file", "Run it first.") from None
-    except ValueError as error:
-        raise InputError(str(path), "JSON", error, "Restore it from the repository.") from None
-    if not isinstance(results, dict) or "entries" not in results:
-        raise InputError(str(path), "a report's entries", "none", "Restore it from the repository.")
+    path, remedy = folder / RESULTS_FILE, "Restore it from the repository."
+    if not path.is_file():
+        raise InputError(str(path), "a report's results", "no such file", "Run it first.")
+    results = read_json(path, remedy)
+    if "entries" not in results:
+        raise InputError(str(path), "a report's entries", "none", remedy)
     return results
 
 
 def render(
     results: dict[str, Any], pictures: Iterable[str] = (), discussion: Iterable[str] = ()
 ) -> list[str]:
-    """The paragraphs of the report.
-
-    Args:
-        results: What `runner.run` gave.
-        pictures: Names of the plots.
-        discussion: What is said about them.
-    """
+    """The paragraphs of the report."""
     parts = [f"# {results['title']}", _preamble(results), *discussion]
     marks = _Marks(results)
     for task in METRICS:

@@ -20,7 +20,7 @@ from cade_tf.experiments.declarations import LINK_UNSEEN, Entry, Experiment
 from cade_tf.experiments.methods import method_of
 from cade_tf.experiments.options import ReproduceOptions
 from cade_tf.experiments.single_run import versions
-from cade_tf.progress import Progress
+from cade_tf.progress import Shown, make_bar
 
 VALIDATION_SEED = 100
 """Splits on which options are chosen count from here, those of reports from 0."""
@@ -32,7 +32,11 @@ _UNTOLD = ("unseen_ratio", "hidden_ratio", "quick", "unavailable")
 
 
 def run(
-    experiment: Experiment, options: ReproduceOptions, *, cells_per_process: int = 0
+    experiment: Experiment,
+    options: ReproduceOptions,
+    *,
+    cells_per_process: int = 0,
+    progress: Shown = True,
 ) -> dict[str, Any]:
     """Runs an experiment; cells computed before are read instead.
 
@@ -45,6 +49,7 @@ def run(
         cells_per_process: Cells that a process of its own computes before another one takes its
             place, so that what TensorFlow keeps of every model does not add up; 0 computes all of
             them in this process.
+        progress: Whether to show progress.
 
     Returns:
         What results.json holds: all entries, those that did not run with the reason.
@@ -78,23 +83,23 @@ def run(
             waiting.append((index, cell))
     with (
         _computing(cells_per_process if waiting else 0) as compute,
-        Progress(experiment.name, len(waiting), "cells", plain_seconds=0.0) as progress,
+        make_bar(progress, experiment.name, len(waiting), "cells", plain_seconds=0.0) as bar,
     ):
         for index, cell in waiting:
             entry = entries[index]
             block = f"{entry.preset}, " if entry.preset else ""
             place = f"{block}{entry.column}, {entry.row}, split {cell.split_seed}"
             if index in reasons:
-                progress.advance(note=f"{place}: left out")
+                bar.advance(note=f"{place}: left out")
                 continue
             try:
                 result = compute(cell, Path(options.cells), options.data_dir)
             except (InputError, FloatingPointError) as error:
                 reasons[index] = str(error)
-                progress.advance(note=f"{place}: {error}")
+                bar.advance(note=f"{place}: {error}")
                 continue
             found[index, cell.split_seed] = result
-            progress.advance(note=f"{place}: {_headline(result)}")
+            bar.advance(note=f"{place}: {_headline(result)}")
     return {
         "experiment": experiment.name,
         "title": experiment.title,
@@ -129,7 +134,7 @@ def _check_choice(experiment: Experiment, entries: list[Entry], options: Reprodu
     raise InputError(
         "methods, datasets, rows and columns",
         f"some that {experiment.name} has",
-        ", ".join(given) or "--quick",
+        ", ".join(given) or "quick",
         f"It has {methods}; the rows {rows}; the columns {columns}.",
     )
 

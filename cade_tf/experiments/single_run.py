@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from cade_tf.config import CONFIG_FILE, Config
+from cade_tf.config import Config
 from cade_tf.errors import InputError
 from cade_tf.evaluation import classification, probes
 from cade_tf.evaluation.comparison import LinkQuality, NodeScores, table
@@ -25,6 +25,7 @@ from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.training import devices, manifest, projector, run_folder, run_lock
 from cade_tf.training.loop import Validate
 from cade_tf.training.metrics import equal_embeddings
+from cade_tf.training.run_options import CONFIG_FILE
 from cade_tf.training.summaries import Summaries
 from cade_tf.training.trained import Trained
 from cade_tf.training.trainer import train_graph
@@ -115,21 +116,28 @@ def _run(
     _for_tensorboard(run_dir, graph, split, embeddings, scores, comparison, trained)
     result = {
         "data": describe(graph, split),
-        "metrics": trained.metrics,
+        **outcome(config, trained.metrics, trained.steps, trained.seconds),
+        "best_step": trained.best_step,
         "scores": scores,
         "scored_on": "hidden edges" if held_out is not None else scored_on(split),
         "comparison": [dataclasses.asdict(row) for row in comparison],
         "warning": trained.warning or equal_embeddings(embeddings),
-        "seed": config.seed,
-        "steps": trained.steps,
-        "best_step": trained.best_step,
-        "training_seconds": round(trained.seconds, 3),
-        "pairs_per_second": round(
-            trained.steps * config.batch_size / max(trained.seconds, 1e-9), 1
-        ),
         "embedding_seconds": round(embedding_seconds, 3),
     }
     return write_result(run_dir, result, started)
+
+
+def outcome(
+    config: Config, metrics: dict[str, float], steps: int, seconds: float
+) -> dict[str, Any]:
+    """What result.json says of a training itself."""
+    return {
+        "metrics": metrics,
+        "seed": config.seed,
+        "steps": steps,
+        "training_seconds": round(seconds, 3),
+        "pairs_per_second": round(steps * config.batch_size / max(seconds, 1e-9), 1),
+    }
 
 
 def write_result(
@@ -159,10 +167,10 @@ def write_result(
 
 
 def start_fresh(config: Config, run_dir: Path) -> Config:
-    """Does what --fresh asks for, once: a run in the folder is moved aside.
+    """Does what `fresh` asks for, once: a run in the folder is moved aside.
 
     Returns:
-        The options without --fresh, as the new run should remember them.
+        The options without `fresh`, as the new run should remember them.
     """
     if config.fresh and devices.is_chief(devices.make_strategy(config)):
         run_folder.set_aside(run_dir)
@@ -238,10 +246,6 @@ def make_validate(graph: Graph, split: splits.NodeSplit, config: Config) -> Vali
 def scored_split(labels: np.ndarray | None, split: splits.NodeSplit) -> splits.NodeSplit:
     """Whose labels a probe learns (`seen`), and on whose it is scored (`test`).
 
-    Args:
-        labels: Labels of all nodes.
-        split: The split of training.
-
     Returns:
         The same split where it has unseen nodes; else another one of the labelled nodes.
     """
@@ -278,11 +282,11 @@ def how_scored(
     if graph.split is not None:
         text += " (the data's own split)"
     elif len(split.test):
-        text += f" (--unseen_ratio={config.unseen_ratio:g})"
+        text += f" (unseen_ratio={config.unseen_ratio:g})"
     if graph.labels is None and edges < graph.num_edges:
         return (
             f"{text} and {edges:,} of {graph.num_edges:,} edges; without labels, the others are "
-            "what embeddings are scored by. --held_out_edges=0 would hide none."
+            "what embeddings are scored by. held_out_edges=0 would hide none."
         )
     if graph.labels is None:
         return f"{text}; there are no labels to score by (cade links scores hidden edges)."
@@ -290,7 +294,7 @@ def how_scored(
         return f"{text}; the {len(split.test):,} unseen nodes are scored by their labels."
     return (
         f"{text}; a probe learns the labels of {len(scored.seen):,} and is scored on those of "
-        f"{len(scored.test):,}. --unseen_ratio=0.3 would score nodes that training has not seen."
+        f"{len(scored.test):,}. unseen_ratio=0.3 would score nodes that training has not seen."
     )
 
 

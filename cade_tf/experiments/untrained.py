@@ -2,7 +2,6 @@
 
 import dataclasses
 import logging
-from functools import partial
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from cade_tf.graph.features import node_features
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.link_splits import LinkSplit, hidden_edges
 from cade_tf.graph.splits import NodeSplit
-from cade_tf.inference.pair_scores import dual_affinities
+from cade_tf.inference.pair_scores import dual_scores
 from cade_tf.models.dual_encoder import DualEncoder
 
 MOST_NODES = 10_000
@@ -63,10 +62,6 @@ def compare(
 def held_out_edges(graph: Graph, config: Config) -> LinkSplit | None:
     """Edges for the comparison of a graph without labels.
 
-    Args:
-        graph: The whole graph.
-        config: Options; `split_seed` chooses the edges.
-
     Returns:
         The edges; None where there are labels, or too few edges to spare.
     """
@@ -98,15 +93,17 @@ def compare_by_edges(
     Returns:
         A row for each, the model last: by the cosine of embeddings, and by its dual score.
     """
-    draws, seed = config.embed_walks, config.seed
-    embeddings = model.embed(
-        visible, walks=draws, seed=seed, batch_size=config.embed_batch_size, progress=False
-    )
     methods = {
-        **_without_training(visible, seen, config.dim, seed),
-        config.model: embeddings,
+        **_without_training(visible, seen, config.dim, config.seed),
+        config.model: model.embed(
+            visible,
+            walks=config.embed_walks,
+            seed=config.seed,
+            batch_size=config.embed_batch_size,
+            progress=False,
+        ),
     }
-    dual = partial(dual_affinities, model, visible, draws=draws, seed=seed, progress=False)
+    dual = dual_scores(model, config, visible, progress=False)
     scored = _sampled_pairs(split)
     if len(scored.test_edges) < len(split.test_edges):
         _log.info(

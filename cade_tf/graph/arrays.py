@@ -87,6 +87,23 @@ def member_names(path: str | Path) -> list[str]:
         return [name.removesuffix(".npy") for name in archive.namelist()]
 
 
+def read_some(path: str | Path, names: Sequence[str], **options: Any) -> dict[str, np.ndarray]:
+    """Reads arrays of an npz that must hold them; options as of `read_arrays`.
+
+    Raises:
+        InputError: It is no npz or lacks one of them.
+    """
+    members = read_arrays(path, only=names, **options)
+    if len(members) < len(names):
+        raise InputError(
+            str(path),
+            "arrays " + ", ".join(names),
+            ", ".join(member_names(path)) or "none",
+            "Copy or write it again.",
+        )
+    return members
+
+
 def read_exactly(path: str | Path, names: Sequence[str]) -> dict[str, np.ndarray]:
     """Reads an npz that must hold exactly these arrays, into memory.
 

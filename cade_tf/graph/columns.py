@@ -56,9 +56,6 @@ def plain_name(name: object) -> str:
 def edge_columns(header: Sequence[object]) -> EdgeColumns:
     """Finds the columns by their names; what has no known name comes in its order.
 
-    Args:
-        header: Names of all columns.
-
     Raises:
         InputError: There are fewer than two columns of ids.
 

@@ -120,9 +120,6 @@ _ONE_WAY = "are given in one direction only; the graph is undirected here."
 def warnings(graph: Graph) -> list[str]:
     """What may make training useless or a result wrong: each a sentence, also for training.
 
-    Args:
-        graph: The graph.
-
     Returns:
         What the reader of the files noted, whether directions were dropped, and whether features
         tell nodes apart.

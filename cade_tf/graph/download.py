@@ -15,7 +15,7 @@ from pathlib import Path
 
 from cade_tf.files import atomic_write
 from cade_tf.graph.datasets import RemoteFile
-from cade_tf.progress import Progress
+from cade_tf.progress import Shown, make_bar
 
 ATTEMPTS = 5
 """Connections in a row that may bring nothing before a download is given up."""
@@ -29,17 +29,16 @@ class DownloadError(OSError):
 
 
 def download(
-    remote: RemoteFile, folder: Path, *, sleep: Callable[[float], None] = time.sleep
+    remote: RemoteFile,
+    folder: Path,
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+    progress: Shown = True,
 ) -> list[Path]:
     """Downloads a file, unless what it leaves is there already.
 
     What has arrived is kept next to the target until the file is complete, so that another call
     goes on where a broken one stopped. A file whose digest is wrong never gets its name.
-
-    Args:
-        remote: The file.
-        folder: Folder of its data set.
-        sleep: Waits between attempts.
 
     Returns:
         The files that are now in the folder.
@@ -54,11 +53,11 @@ def download(
         return targets
     folder.mkdir(parents=True, exist_ok=True)
     part = folder / f".{remote.name}.part"
-    pieces = part.exists() + _fetch(remote, part, sleep)
+    pieces = part.exists() + _fetch(remote, part, sleep, progress)
     if _digest(part) != remote.sha256 and pieces > 1:
         # The pieces may be of two versions; a download from the start decides.
         part.unlink()
-        _fetch(remote, part, sleep)
+        _fetch(remote, part, sleep, progress)
     received = _digest(part)
     if received != remote.sha256:
         part.unlink()
@@ -85,40 +84,39 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _fetch(remote: RemoteFile, part: Path, sleep: Callable[[float], None]) -> int:
+def _fetch(remote: RemoteFile, part: Path, sleep: Callable[[float], None], progress: Shown) -> int:
     """Appends to `part` until the server has no more; returns the number of connections."""
     failures = connections = 0
-    with Progress(f"downloading {remote.name}", None, "bytes") as progress:
-        while True:
-            before = part.stat().st_size if part.exists() else 0
-            connections += 1
-            try:
-                if _continue(remote.address, part, progress):
-                    return connections
-                reason = "the connection broke off"
-            except urllib.error.HTTPError as error:
-                if error.code < 500 and error.code not in (408, 429):
-                    raise DownloadError(
-                        f"{remote.address}: expected a file, received {error.code} {error.reason}. "
-                        "It may have moved; see cade data list for its source."
-                    ) from error
-                reason = f"{error.code} {error.reason}"
-            except (http.client.HTTPException, OSError) as error:
-                reason = str(error) or type(error).__name__
-            after = part.stat().st_size if part.exists() else 0
-            failures = failures + 1 if after <= before else 0
-            if failures >= ATTEMPTS:
+    while True:
+        before = part.stat().st_size if part.exists() else 0
+        connections += 1
+        try:
+            if _continue(remote, part, progress):
+                return connections
+            reason = "the connection broke off"
+        except urllib.error.HTTPError as error:
+            if error.code < 500 and error.code not in (408, 429):
                 raise DownloadError(
-                    f"{remote.address}: expected a file, received {reason} {failures} times in a "
-                    "row. Try again later; what has arrived is kept."
-                )
-            sleep(min(2.0**failures, 30.0))
+                    f"{remote.address}: expected a file, received {error.code} {error.reason}. "
+                    "It may have moved; see cade data list for its source."
+                ) from error
+            reason = f"{error.code} {error.reason}"
+        except (http.client.HTTPException, OSError) as error:
+            reason = str(error) or type(error).__name__
+        after = part.stat().st_size if part.exists() else 0
+        failures = failures + 1 if after <= before else 0
+        if failures >= ATTEMPTS:
+            raise DownloadError(
+                f"{remote.address}: expected a file, received {reason} {failures} times in a "
+                "row. Try again later; what has arrived is kept."
+            )
+        sleep(min(2.0**failures, 30.0))
 
 
-def _continue(address: str, part: Path, progress: Progress) -> bool:
+def _continue(remote: RemoteFile, part: Path, progress: Shown) -> bool:
     """One connection; whether everything has arrived that the server has."""
     begin = part.stat().st_size if part.exists() else 0
-    request = urllib.request.Request(address, headers={"User-Agent": "cade_tf"})
+    request = urllib.request.Request(remote.address, headers={"User-Agent": "cade_tf"})
     if begin:
         request.add_header("Range", f"bytes={begin}-")
     try:
@@ -138,12 +136,14 @@ def _continue(address: str, part: Path, progress: Progress) -> bool:
             begin = 0
         announced = response.headers.get("Content-Length")
         total = begin + int(announced) if announced and announced.isdigit() else None
-        progress.total = total
-        progress.start_at(begin)
-        with open(part, "ab" if resumes else "wb") as file:
+        with (
+            make_bar(progress, f"downloading {remote.name}", total, "bytes") as bar,
+            open(part, "ab" if resumes else "wb") as file,
+        ):
+            bar.start_at(begin)
             while piece := response.read(_PIECE):
                 file.write(piece)
-                progress.advance(len(piece))
+                bar.advance(len(piece))
             arrived = file.tell()
     return total is None or arrived >= total
 

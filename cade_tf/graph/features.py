@@ -42,7 +42,7 @@ class FeatureTransform:
     but not centred, unless `densify` is set or an SVD follows.
 
     Args:
-        scaling: One of the choices of `--feature_scaling`.
+        scaling: One of the choices of `feature_scaling`.
         input_width: Number of features it takes.
         densify: Whether sparse features become dense.
         mean: Subtracted from each column of dense features.

@@ -113,10 +113,6 @@ class NodeMarks:
     def from_arrays(cls, members: Mapping[str, np.ndarray], nodes: int) -> Self:
         """What `to_arrays` described.
 
-        Args:
-            members: The arrays.
-            nodes: Nodes of the training graph.
-
         Raises:
             ValueError: An array has not the shape or the values it must have.
         """

@@ -23,12 +23,7 @@ _SPARSE = ("data", "indices", "indptr", "shape")
 
 
 def save(graph: Graph, path: str | Path) -> None:
-    """Writes a graph as one uncompressed npz without pickles, all or nothing.
-
-    Args:
-        graph: The graph.
-        path: The file, with its suffix.
-    """
+    """Writes a graph as one uncompressed npz without pickles, all or nothing."""
     members: dict[str, Any] = {"format": FORMAT, "name": graph.name}
     members["report"] = np.array(dataclasses.astuple(graph.report), np.int64)
     members["positional_ids"] = graph.positional_ids

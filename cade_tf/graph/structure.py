@@ -22,9 +22,6 @@ HOPS = (3, 4)
 def structural_features(graph: Graph) -> np.ndarray:
     """Position and degree of every node.
 
-    Args:
-        graph: Any graph.
-
     Returns:
         float32 [nodes, 1 + WIDTH]: log(1 + degree), then the position.
 
@@ -66,9 +63,6 @@ def _before_last_step(graph: Graph, walk: sp.csr_array) -> Iterator[np.ndarray]:
 
 def random_signs(ids: np.ndarray) -> np.ndarray:
     """A vector of +1 and -1 for every id, the same in every graph and process.
-
-    Args:
-        ids: Integers or strings.
 
     Returns:
         float32 [ids, WIDTH].

@@ -1,8 +1,9 @@
-"""Embeddings are numbers that can be computed with, or an error that names the node."""
+"""What embeddings must be: finite numbers, a row for each node; errors name what is wrong."""
 
 import numpy as np
 
 from cade_tf.errors import InputError
+from cade_tf.graph.graph import Features, Graph
 
 LARGEST = 1e15
 """The length of a vector of larger numbers is beyond float32, and every cosine with it wrong."""
@@ -40,6 +41,17 @@ def require_finite(
                 embeddings[row], f"position {row}" if ids is None else f"node {ids[row]}", name
             )
     return embeddings
+
+
+def require_rows(embeddings: Features, graph: Graph) -> None:
+    """Refuses embeddings, dense or CSR, that are not those of a graph.
+
+    Raises:
+        InputError: Their number is another one.
+    """
+    if embeddings.shape[0] != graph.num_nodes:
+        received = embeddings.shape[0]
+        raise InputError("embeddings", f"{graph.num_nodes} rows", received, "Embed this graph.")
 
 
 def _refusal(vector: np.ndarray, node: str, name: str) -> InputError:

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from cade_tf.errors import InputError
+from cade_tf.errors import require_module
 from cade_tf.graph.graph import Graph
+from cade_tf.inference.finite import require_rows
 
 
 def embeddings_frame(graph: Graph, embeddings: np.ndarray) -> Any:
@@ -27,19 +28,8 @@ def embeddings_frame(graph: Graph, embeddings: np.ndarray) -> Any:
     >>> embeddings_frame(graph, np.eye(2)).loc["bob"].tolist()
     [0.0, 1.0]
     """
-    try:
-        import pandas
-    except ImportError as error:
-        raise InputError(
-            "embeddings_frame",
-            "the package pandas",
-            "an installation without it",
-            "Install it with pip install pandas.",
-        ) from error
-    if len(embeddings) != graph.num_nodes:
-        raise InputError(
-            "embeddings", f"{graph.num_nodes} rows", len(embeddings), "Embed this graph."
-        )
+    pandas = require_module("pandas", "embeddings_frame")
+    require_rows(embeddings, graph)
     index = pandas.Index(graph.ids.tolist(), name="node_id")
     columns = [f"x{i}" for i in range(embeddings.shape[1])]
     return pandas.DataFrame(np.asarray(embeddings), index=index, columns=columns)

@@ -121,7 +121,7 @@ def _layer(
     if isinstance(layer.aggregate, MeanAggregator):
         # Features may be sparse, and wider than anything that could be kept.
         for nodes in _portions(np.arange(shares.shape[0]), chunk_nodes):
-            part = slice(nodes[0], nodes[-1] + 1)  # rows in a row are read without a copy
+            part = slice(nodes[0], nodes[-1] + 1)  # consecutive rows are not copied
             flat = rows if sp.issparse(rows) else rows.reshape(len(rows), -1)
             means = shares[part] @ flat
             if not sp.issparse(rows):

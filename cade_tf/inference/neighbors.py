@@ -3,13 +3,14 @@
 scikit-learn's neighbours want all embeddings in memory; these are read where they lie.
 """
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from cade_tf.errors import InputError
+from cade_tf.errors import InputError, require_module
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.preparation import positions_of
+from cade_tf.inference.finite import require_rows
 
 BLOCK = 65_536
 METHODS = ("exact", "faiss")
@@ -90,10 +91,7 @@ def neighbors(
     >>> neighbors(graph, np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.1]]), "ann", 1)[0]
     array(['eve'], dtype='<U3')
     """
-    if len(embeddings) != graph.num_nodes:
-        raise InputError(
-            "embeddings", f"{graph.num_nodes} rows", len(embeddings), "Embed this graph."
-        )
+    require_rows(embeddings, graph)
     rows = positions_of(graph, [node])
     found, cosines = nearest(embeddings, rows, top, method=method)
     return graph.ids[found[0]], cosines[0]
@@ -147,7 +145,7 @@ class FaissSearch:
     """
 
     def __init__(self, embeddings: np.ndarray, probed: float = 0.1) -> None:
-        faiss = _require_faiss()
+        faiss = require_module("faiss", "method")
         dim = embeddings.shape[1]
         lists = max(int(len(embeddings) ** 0.5), 1)
         self.index = faiss.IndexIVFFlat(
@@ -167,19 +165,6 @@ class FaissSearch:
             self.index.nprobe = self.index.nlist
             cosines, rows = self.index.search(queries, top)
         return rows, cosines
-
-
-def _require_faiss() -> Any:
-    try:
-        import faiss
-    except ImportError as error:
-        raise InputError(
-            "method",
-            "the package faiss-cpu for faiss",
-            "an installation without it",
-            'Install it with pip install "cade_tf[faiss]", or use exact.',
-        ) from error
-    return faiss
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:

@@ -8,9 +8,10 @@ from typing import BinaryIO
 
 import numpy as np
 
-from cade_tf.errors import InputError
+from cade_tf.errors import InputError, require_module
 from cade_tf.files import atomic_write
 from cade_tf.graph import arrays
+from cade_tf.graph.npy import open_npy
 from cade_tf.inference.finite import require_finite
 from cade_tf.training import manifest
 
@@ -79,31 +80,34 @@ def read_embeddings(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
         if not (folder / name).is_file():
             raise InputError(str(folder), f"a folder with {name}", "none", "Run cade embed first.")
     manifest.check(folder, EMBEDDINGS_FILE, NODE_IDS_FILE)
-    try:
-        embeddings = np.load(folder / EMBEDDINGS_FILE, mmap_mode="r", allow_pickle=False)
-    except Exception as error:
-        # A damaged header makes NumPy raise nearly anything.
-        raise InputError(
-            str(folder / EMBEDDINGS_FILE), "a readable npy file", error, "Write it again."
-        ) from error
+    embeddings = open_matrix(folder / EMBEDDINGS_FILE)
     try:
         ids = np.array((folder / NODE_IDS_FILE).read_bytes().decode().split("\n")[:-1], str)
     except UnicodeDecodeError as error:
         raise InputError(
             str(folder / NODE_IDS_FILE), "UTF-8 text", f"other bytes ({error})", "Write it again."
         ) from error
-    if embeddings.ndim != 2 or len(ids) != len(embeddings):
+    if len(ids) != len(embeddings):
         raise InputError(
             str(folder),
             f"{embeddings.shape} embeddings with an id for each row",
             f"{len(ids)} ids",
             "Write both files again.",
         )
-    if embeddings.dtype.kind not in "fiu":
-        raise InputError(
-            str(folder / EMBEDDINGS_FILE), "numbers", embeddings.dtype, "Write it again."
-        )
     return require_finite(embeddings, ids), ids
+
+
+def open_matrix(path: Path) -> np.ndarray:
+    """A matrix in an npy file, memory-mapped.
+
+    Raises:
+        InputError: The file is damaged, or holds something else.
+    """
+    found = open_npy(path)
+    if found.ndim != 2 or found.dtype.kind not in "fiu":
+        received = f"{found.dtype} of shape {found.shape}"
+        raise InputError(str(path), "a matrix of numbers", received, "Write it again.")
+    return found
 
 
 def _write_npy(folder: Path, embeddings: np.ndarray, ids: np.ndarray) -> list[Path]:
@@ -143,22 +147,14 @@ def _quoter(delimiter: str) -> Callable[[object], str]:
 
 
 def _write_parquet(folder: Path, embeddings: np.ndarray, ids: np.ndarray) -> list[Path]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise InputError(
-            "format",
-            "the package pyarrow for parquet",
-            "an installation without it",
-            'Install it with pip install "cade_tf[parquet]".',
-        ) from error
+    pyarrow = require_module("pyarrow", "format")
+    parquet = require_module("pyarrow.parquet", "format")
     values = pyarrow.array(np.ascontiguousarray(embeddings).reshape(-1))
     vectors = pyarrow.FixedSizeListArray.from_arrays(values, embeddings.shape[1])
     table = pyarrow.table({"node_id": pyarrow.array(ids.tolist()), "embedding": vectors})
     path = folder / "embeddings.parquet"
     with atomic_write(path) as file:
-        pyarrow.parquet.write_table(table, file)
+        parquet.write_table(table, file)
     return [path]
 
 

@@ -1,10 +1,13 @@
 """Scores of pairs by their own dual representations, z_{v|u} . z_{u|v}; their attention."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import tensorflow as tf
 
+from cade_tf.config import Config
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
 from cade_tf.inference.algorithm1 import WHOLE_PASS_BYTES
@@ -89,6 +92,14 @@ def dual_affinities(
     return total / draws
 
 
+def dual_scores(
+    model: DualEncoder, config: Config, graph: Graph, *, progress: Shown = True
+) -> Callable[[np.ndarray], np.ndarray]:
+    """`dual_affinities` as a function of pairs, with the options of a training."""
+    draws, seed = config.embed_walks, config.seed
+    return partial(dual_affinities, model, graph, draws=draws, seed=seed, progress=progress)
+
+
 def attention_flatness(
     model: DualEncoder, graph: Graph, pairs: np.ndarray, *, seed: int = 0
 ) -> float | None:
@@ -117,7 +128,7 @@ def _checked(pairs: np.ndarray, graph: Graph) -> np.ndarray:
     pairs = np.asarray(pairs)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
         found = f"{pairs.dtype} of shape {pairs.shape}"
-        raise InputError("pairs", "integers of shape [pairs, 2]", found, "Give two a row.")
+        raise InputError("pairs", "integers of shape [pairs, 2]", found, "Give two per row.")
     outside = pairs[(pairs < 0) | (pairs >= graph.num_nodes)]
     if outside.size:
         raise InputError(

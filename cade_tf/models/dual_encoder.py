@@ -88,6 +88,13 @@ class DualEncoder(GraphModel):
     # SavedModel is written with functions of its own.
     _default_save_signature = None
 
+    ARGUMENTS = (
+        "dim", "k", "fanouts", "aggregator", "activation", "last_activation", "normalize",
+        "attention_score", "attention_temperature", "global_bias", "feature_scaling",
+        "feature_svd", "densify_features", "walk_length", "seed",
+    )  # fmt: skip
+    """Names of the constructor's own arguments, which are options of `Config` too."""
+
     samplings_by_k = False
     parameter_sets_by_k = False
     has_bias = True
@@ -337,12 +344,7 @@ class DualEncoder(GraphModel):
 
     def get_config(self) -> dict[str, Any]:
         """Constructor arguments."""
-        names = (
-            "dim", "k", "fanouts", "aggregator", "activation", "last_activation", "normalize",
-            "attention_score", "attention_temperature", "global_bias", "feature_scaling",
-            "feature_svd", "densify_features", "walk_length", "seed",
-        )  # fmt: skip
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+        return {**super().get_config(), **{name: getattr(self, name) for name in self.ARGUMENTS}}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> "DualEncoder":

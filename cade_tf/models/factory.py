@@ -30,24 +30,11 @@ WEIGHTS_MEMBER = "model.weights.h5"
 
 def make_model(config: Config) -> DualEncoder:
     """The model that some options describe; `adapt` or `build_for` creates its weights."""
-    return MODEL_CLASSES[config.model](
-        dim=config.dim,
-        k=config.k,
-        fanouts=config.fanouts,
-        aggregator=config.aggregator,
-        activation=config.activation,
-        last_activation=config.last_activation,
-        normalize=config.normalize,
-        attention_score=config.attention_score,
-        attention_temperature=config.attention_temperature,
-        global_bias=config.global_bias if config.model != "graphsage" else False,
-        feature_scaling=config.feature_scaling,
-        feature_svd=config.feature_svd,
-        densify_features=config.densify_features,
-        walk_length=config.walk_length,
-        seed=config.seed,
-        dtype=POLICIES[config.precision],
-    )
+    kind = MODEL_CLASSES[config.model]
+    given = {name: getattr(config, name) for name in kind.ARGUMENTS}
+    if not kind.has_bias:
+        given["global_bias"] = False
+    return kind(**given, dtype=POLICIES[config.precision])
 
 
 def load_model(path: str | Path) -> DualEncoder:

@@ -283,7 +283,7 @@ class GraphModel(keras.Model):
         check_seed(seed)
         ids = np.asarray(pairs)
         if ids.ndim != 2 or ids.shape[1] != 2:
-            raise InputError("pairs", "ids of shape [pairs, 2]", ids.shape, "Give two a row.")
+            raise InputError("pairs", "ids of shape [pairs, 2]", ids.shape, "Give two per row.")
         positions = positions_of(graph, ids.ravel().tolist()).reshape(-1, 2)
         return dual_affinities(self, graph, positions, draws=draws, seed=seed, progress=False)
 

@@ -4,7 +4,6 @@ A model that is saved needs neither: it gets a copy of the rows.
 """
 
 import dataclasses
-import functools
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -15,11 +14,8 @@ import tensorflow as tf
 from cade_tf.layers.global_bias import lookup_with_gradient
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.optimizers import Adam
-from cade_tf.scale.distant_tables import ShardedTable
+from cade_tf.scale.distant_tables import ShardedTable, parts_of
 from cade_tf.scale.row_file import RowFile
-
-# What a partitioned variable is made of; TensorFlow has no public name for the class.
-ShardedVariable = tf.__internal__.distribute.ShardedVariable
 
 LARGEST_BYTES = 2 << 30
 """A global bias beyond this is left out of a saved model."""
@@ -65,33 +61,34 @@ class ShardedBias(tf.Module):
     """Rows of B in a sharded variable, with Adam's moments part for part where the rows are.
 
     Args:
-        table: Sharded variable [rows, dim] of parts that are not trainable: no tape may watch
-            them besides.
+        make_table: Makes a variable of zeros [rows, dim], divided or whole, that is not trainable:
+            no tape may watch it too. It is called for the rows and for each moment.
         watched: Any scalar variable; its value does not matter.
 
     Example:
 
-    >>> values = [[[1.0], [2.0]], [[3.0]]]
-    >>> parts = [tf.Variable(part, trainable=False) for part in values]
-    >>> bias = ShardedBias(ShardedVariable(parts), tf.Variable(0.0))
+    >>> zeros = tf.zeros([3, 1])
+    >>> bias = ShardedBias(lambda: tf.Variable(zeros, trainable=False), tf.Variable(0.0))
     >>> bias.update(tf.constant([2]), tf.ones([1, 1]), Adam(0.5), tf.constant(1))
     >>> bias.lookup(tf.constant([2, 0])).numpy().round(3).tolist()
-    [[2.5], [1.0]]
+    [[-0.5], [0.0]]
     """
 
-    def __init__(self, table: Any, watched: tf.Variable) -> None:
+    def __init__(self, make_table: Callable[[], Any], watched: tf.Variable) -> None:
         super().__init__(name="sharded_bias")
-        self.table = table
+        # One after the other: a strategy takes the servers in turn, so that the parts of the same
+        # rows come to the same server.
+        self.table = make_table()
         self.watched = watched
         # Kept, as updates may be traced outside of its scope.
         self._strategy = tf.distribute.get_strategy()
         self.moments = tf.Module(name="moments")
-        self.moments.first = _zeros_like(table, "first")
-        self.moments.second = _zeros_like(table, "second")
+        self.moments.first = make_table()
+        self.moments.second = make_table()
 
     def lookup(self, rows: tf.Tensor) -> tf.Tensor:
         """Rows by number."""
-        return lookup_with_gradient(self, rows, ShardedTable(self.table.variables).fetch)
+        return lookup_with_gradient(self, rows, ShardedTable(parts_of(self.table)).fetch)
 
     def update(
         self, rows: tf.Tensor, gradients: tf.Tensor, optimizer: Adam, number: tf.Tensor
@@ -116,29 +113,15 @@ class ShardedBias(tf.Module):
 
         begin = 0
         sharded = (self.table, self.moments.first, self.moments.second)
-        for table, *moments in zip(*(part.variables for part in sharded), strict=True):
+        for table, *moments in zip(*map(parts_of, sharded), strict=True):
             inside = (rows >= begin) & (rows < begin + table.shape[0])
             own = (tf.boolean_mask(rows, inside) - begin, tf.boolean_mask(gradients, inside))
             self._strategy.extended.update(table, change_part, args=(*moments, *own))
             begin += table.shape[0]
 
 
-def _zeros_like(table: Any, name: str) -> Any:
-    """Variables of zeros, part for part where the table's are."""
-    extended = tf.distribute.get_strategy().extended
-    made = []
-    for part in table.variables:
-        zeros = functools.partial(tf.zeros, part.shape, part.dtype)
-        with extended.colocate_vars_with(part):
-            made.append(tf.Variable(zeros, trainable=False, name=name))
-    return ShardedVariable(made, name=name)
-
-
 def with_own_bias(model: DualEncoder) -> DualEncoder:
     """A copy of a model whose global bias lies in a file, with the bias as a weight.
-
-    Args:
-        model: The model.
 
     Returns:
         The copy, as of `own_copy`. A model whose bias does not lie in a file is returned itself.

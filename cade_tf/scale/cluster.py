@@ -1,7 +1,6 @@
 """A cluster of a chief, workers and parameter servers, as TF_CONFIG describes it."""
 
 import contextlib
-import json
 import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -12,13 +11,9 @@ import numpy as np
 import tensorflow as tf
 
 from cade_tf.errors import InputError
-from cade_tf.scale.bias_stores import ShardedVariable
-from cade_tf.training.devices import lost_process
+from cade_tf.scale.distant_tables import parts_of
+from cade_tf.training.devices import described_cluster, lost_process
 
-EXAMPLE = (
-    '{"cluster": {"chief": ["host:port"], "worker": ["host:port", ...], "ps": ["host:port", ...]}, '
-    '"task": {"type": "worker", "index": 0}}'
-)
 _ROLES = ("chief", "worker", "ps")
 _THREADS = 4
 
@@ -65,7 +60,7 @@ class Cluster:
         heard()
 
     def make_variable(self, shape: tuple[int, ...], dtype: tf.DType = tf.float32) -> Any:
-        """A sharded variable of zeros, in equal parts on all servers."""
+        """A variable of zeros, in equal parts on all servers; see `parts_of`."""
 
         def zeros(
             partition_shape: Sequence[int] = shape, partition_offset: Sequence[int] = ()
@@ -79,7 +74,7 @@ class Cluster:
             finally:
                 self._partitioner.active = False
         self.heard()
-        return made if isinstance(made, ShardedVariable) else ShardedVariable([made])
+        return made
 
     def run_all(self, work: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Lets the workers do all calls of a function, in any order, each until it succeeds.
@@ -109,7 +104,7 @@ class Cluster:
         """Rows first..last-1 of a sharded variable, the rest left where it is."""
         pieces, begin = [], 0
         with lost_servers():
-            for part in table.variables:
+            for part in parts_of(table):
                 low, high = max(first - begin, 0), min(last - begin, part.shape[0])
                 if low < high:
                     with tf.device(part.device):
@@ -131,9 +126,6 @@ def tensorflow_messages_to(path: Path) -> Iterator[None]:
 
     On standard error they would bury what the user must know, and fill a pipe that nobody reads,
     which would stop the chief.
-
-    Args:
-        path: The file; messages are appended.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     logger = logging.getLogger("tensorflow")
@@ -154,25 +146,16 @@ def make_resolver() -> tf.distribute.cluster_resolver.ClusterResolver:
     Raises:
         InputError: It does not describe a cluster, or not this process.
     """
-    text = os.environ.get("TF_CONFIG", "")
-    try:
-        described = json.loads(text)
-        sizes = {role: len(described["cluster"][role]) for role in _ROLES}
-        role, index = described["task"]["type"], int(described["task"]["index"])
-        known = role in _ROLES and 0 <= index < sizes[role]
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            "TF_CONFIG", f"an environment variable as {EXAMPLE}", text or "none", _REMEDY
-        ) from error
+    sizes, role, index = described_cluster(*_ROLES)
+    known = 0 <= index < sizes.get(role, 0)
     if not known or sizes["chief"] != 1 or not sizes["worker"] or not sizes["ps"]:
         raise InputError(
-            "TF_CONFIG", "one chief, at least one worker and one ps, this process among them",
-            text, _REMEDY,
-        )  # fmt: skip
+            "TF_CONFIG",
+            "one chief, at least one worker and one ps, this process among them",
+            f"{sizes}, {role} {index}",
+            "Set it for every process, or let cade launch do so.",
+        )
     return tf.distribute.cluster_resolver.TFConfigClusterResolver()
-
-
-_REMEDY = "Set it for every process, or let cade launch do so."
 
 
 def serve(resolver: tf.distribute.cluster_resolver.ClusterResolver) -> None:

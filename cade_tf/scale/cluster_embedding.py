@@ -9,13 +9,14 @@ import tensorflow as tf
 
 from cade_tf.errors import InputError
 from cade_tf.graph import arrays
-from cade_tf.graph.shards import CHUNK_BYTES, ShardedGraph
+from cade_tf.graph.readers.shards import CHUNK_BYTES, ShardedGraph
 from cade_tf.inference.algorithm1 import attend_batch
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.progress import Shown, make_bar
 from cade_tf.retracing import traced_for_each_model
 from cade_tf.sampling import random
 from cade_tf.sampling.graph_tables import GraphTables
+from cade_tf.scale.distant_tables import parts_of
 
 SHARDS_FOLDER = "embeddings"
 CALLS_PER_ROUND = 64
@@ -43,15 +44,16 @@ def embed_by_calls(
         model: A trained model.
         graph: Tables of the whole graph.
         run_all: Has calls of a function done, in any order.
-        totals: Sharded variable of zeros [nodes, dim + 1]: sums, and the number of contexts.
+        totals: Variable of zeros [nodes, dim + 1], divided or whole: sums, and the number of
+            contexts.
         walks: Walks from each node.
         walk_length: Steps of a walk.
         seed: Seed.
-        batch_size: Walks a call.
+        batch_size: Walks per call.
         progress: Whether to show progress.
     """
     attend = attend_batch(model, graph, walk_length, seed)
-    parts = list(totals.variables)
+    parts = parts_of(totals)
 
     @traced_for_each_model
     @tf.function(reduce_retracing=True, autograph=False)

@@ -11,7 +11,7 @@ from cade_tf.progress import Shown, make_bar
 from cade_tf.scale.cluster import Cluster, lost_servers
 from cade_tf.training.checkpoints import Checkpoints
 from cade_tf.training.loop import Weights
-from cade_tf.training.metrics import STEP_METRICS
+from cade_tf.training.metrics import STEP_METRICS, brief, named
 from cade_tf.training.run_folder import CHECKPOINT_FOLDER
 from cade_tf.training.signals import RunStopped, StopRequest
 from cade_tf.training.step import TrainingStep
@@ -98,10 +98,9 @@ class ClusterLoop:
                 count = self._round(done)
                 done += count
                 values = self.metrics.numpy()
-                bar.advance(count, f"loss {values[0]:.3f}  MRR {values[5]:.3f}")
+                bar.advance(count, brief(values))
                 if summaries is not None:
-                    named = zip(STEP_METRICS, map(float, values), strict=True)
-                    summaries.scalars(done, dict(named))
+                    summaries.scalars(done, named(values))
                     summaries.flush()
                 late = time.monotonic() - saved_time > 60 * config.checkpoint_minutes
                 due = done // config.checkpoint_every > saved // config.checkpoint_every

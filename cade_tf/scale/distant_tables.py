@@ -4,6 +4,7 @@ import abc
 import mmap
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -150,14 +151,19 @@ class MappedTable(_DistantTable):
         )
 
 
+def parts_of(variable: Any) -> list[tf.Variable]:
+    """The variables that a strategy has divided a variable into; a whole one is its only part."""
+    return list(getattr(variable, "variables", (variable,)))
+
+
 class ShardedTable(_DistantTable):
     """A table whose rows are spread over variables, each wherever TensorFlow has put it.
 
     Every server is asked once for its rows.
 
     Args:
-        parts: Variables one after the other, of equal length but for one row (`ShardedVariable`
-            divides so).
+        parts: Variables one after the other, of equal length but for one row, as TensorFlow
+            divides them.
 
     Example:
 

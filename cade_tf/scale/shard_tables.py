@@ -8,10 +8,10 @@ import numpy as np
 import tensorflow as tf
 
 from cade_tf.graph.features import FeatureTransform
-from cade_tf.graph.shards import CHUNK_BYTES, ShardedGraph
+from cade_tf.graph.readers.shards import CHUNK_BYTES, ShardedGraph
 from cade_tf.sampling.graph_tables import GraphTables
 from cade_tf.sampling.tables import RowSource, SparseTable, Table
-from cade_tf.scale.distant_tables import MappedTable, Residency, ShardedTable
+from cade_tf.scale.distant_tables import MappedTable, Residency, ShardedTable, parts_of
 
 OpenTable: TypeAlias = Callable[[str], Table]
 """Finds a table by the name of its array; calls with one name give one table."""
@@ -88,7 +88,7 @@ class ShardedTables:
     Args:
         graph: The graph.
         transform: Scaling of its features.
-        make_variable: Makes a sharded variable of zeros, of a shape and type.
+        make_variable: Makes a variable of zeros, of a shape and type.
         filled: Called after each chunk.
     """
 
@@ -117,7 +117,7 @@ class ShardedTables:
         shape = (sum(map(len, stored)), *stored[0].shape[1:])
         if name == "features":
             shape = (shape[0], self.transform.output_width)
-        parts = list(self.make_variable(shape, tf.as_dtype(stored[0].dtype)).variables)
+        parts = parts_of(self.make_variable(shape, tf.as_dtype(stored[0].dtype)))
         ends = np.cumsum([part.shape[0] for part in parts])
         row = 0
         for chunk in self._chunks(name):

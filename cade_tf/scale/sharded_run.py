@@ -12,7 +12,7 @@ import tensorflow as tf
 from cade_tf.config import Config
 from cade_tf.experiments import single_run
 from cade_tf.graph.features import FeatureTransform
-from cade_tf.graph.shards import SEEN, ShardedGraph
+from cade_tf.graph.readers.shards import SEEN, ShardedGraph
 from cade_tf.graph.splits import NodeSplit
 from cade_tf.inference import outputs
 from cade_tf.inference.algorithm1 import embed_all_nodes
@@ -26,7 +26,7 @@ from cade_tf.scale.shard_tables import MappedTables, ShardedTables, make_shard_t
 from cade_tf.scale.signs_of_life import AnswerWatch
 from cade_tf.training import run_folder, run_lock
 from cade_tf.training.loop import Loop
-from cade_tf.training.metrics import STEP_METRICS, collapse_warning
+from cade_tf.training.metrics import collapse_warning, named
 
 _log = logging.getLogger(__name__)
 
@@ -104,15 +104,15 @@ def _lead(config: Config, run_dir: Path, resolver: Any, progress: Shown) -> dict
         )
         local = own_copy(training.model, servers.read_rows)
         run_folder.save_model(local, run_dir)
-    values = dict(zip(STEP_METRICS, map(float, loop.metrics.numpy()), strict=True))
-    seconds = float(loop.seconds.numpy())
+    values = named(loop.metrics.numpy())
     result = {
         "cluster": {"workers": servers.workers, "servers": servers.servers},
         "tables_bytes": tables.bytes,
         "load_seconds": round(load_seconds, 3),
         "traffic_per_step": dataclasses.asdict(counted),
         "embedding_seconds": round(time.monotonic() - embedding_started, 3),
-        **_outcome(config, values, steps, seconds),
+        **single_run.outcome(config, values, steps, float(loop.seconds.numpy())),
+        "warning": collapse_warning(values) if steps else None,
     }
     # Larger embeddings stay in shards, as a larger global bias is left out of the encoder.
     if 4 * graph.num_nodes * config.dim <= LARGEST_BYTES:
@@ -123,11 +123,6 @@ def _lead(config: Config, run_dir: Path, resolver: Any, progress: Shown) -> dict
 
 def run_mapped(config: Config, run_dir: Path, *, progress: Shown = True) -> dict[str, Any]:
     """A run of one process on a graph that stays on disk.
-
-    Args:
-        config: Options.
-        run_dir: Folder of the run.
-        progress: Whether to show progress.
 
     Returns:
         What result.json holds.
@@ -165,7 +160,8 @@ def _run_mapped(
         progress=progress,
     )
     result = {
-        **_outcome(config, end.metrics, end.steps, end.seconds),
+        **single_run.outcome(config, end.metrics, end.steps, end.seconds),
+        "warning": collapse_warning(end.metrics) if end.steps else None,
         **_scored(run_dir, graph, embeddings),
     }
     return single_run.write_result(run_dir, result, started)
@@ -192,20 +188,10 @@ def _bias_store(
 ) -> ShardedBias | None:
     if not config.global_bias or config.model == "graphsage" or len(config.fanouts) < 2:
         return None
-    table = servers.make_variable((graph.num_nodes, config.dim))
     with servers.strategy.scope():
-        return ShardedBias(table, tf.Variable(0.0, trainable=False))
-
-
-def _outcome(config: Config, metrics: dict[str, float], steps: int, seconds: float) -> dict:
-    return {
-        "metrics": metrics,
-        "warning": collapse_warning(metrics) if steps else None,
-        "seed": config.seed,
-        "steps": steps,
-        "training_seconds": round(seconds, 3),
-        "pairs_per_second": round(steps * config.batch_size / max(seconds, 1e-9), 1),
-    }
+        watched = tf.Variable(0.0, trainable=False)
+        shape = (graph.num_nodes, config.dim)
+        return ShardedBias(lambda: servers.make_variable(shape), watched)
 
 
 def _scored(run_dir: Path, graph: ShardedGraph, embeddings: np.ndarray) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from cade_tf.config import Config
 from cade_tf.errors import InputError
 from cade_tf.graph.features import FeatureTransform
 from cade_tf.graph.preparation import Preparation
+from cade_tf.graph.readers.shards import INFO_FILE, ShardedGraph
 from cade_tf.graph.recognition import NodeMarks
-from cade_tf.graph.shards import INFO_FILE, ShardedGraph
 from cade_tf.layers.global_bias import RowStore
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.models.factory import make_model
@@ -68,8 +68,8 @@ def check_options(config: Config) -> None:
         )
     if config.cluster and config.fresh:
         raise InputError(
-            "fresh", "false with --cluster", "true: a chief that is restarted would start again",
-            "Give another --run_dir; cade launch takes --fresh.",
+            "fresh", "false with cluster", "true: a chief that is restarted would start again",
+            "Give another run_dir; cade launch takes fresh.",
         )  # fmt: skip
     free_values = {
         "validate_every": 0,
@@ -130,7 +130,7 @@ def make_training(
         config: Options.
         transform: Scaling of its features.
         open_table: Where its tables are.
-        bias_store: Where the global bias is; by default in the model, with --memory_map in a file
+        bias_store: Where the global bias is; by default in the model, with `memory_map` in a file
             that the outer loop opens.
         strategy: In whose scope they are made; the current one by default.
     """

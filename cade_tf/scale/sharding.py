@@ -11,9 +11,10 @@ import scipy.sparse as sp
 
 from cade_tf.errors import InputError
 from cade_tf.files import write_json
-from cade_tf.graph import arrays, shards
+from cade_tf.graph import arrays
 from cade_tf.graph.features import node_features
 from cade_tf.graph.graph import Features, Graph
+from cade_tf.graph.readers import shards
 from cade_tf.sampling.graph_tables import NEGATIVE_POWER
 
 

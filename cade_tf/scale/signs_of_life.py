@@ -62,7 +62,7 @@ class AnswerWatch:
         _log.error(
             "No worker or parameter server has answered for %g s; one may be frozen, or its "
             "machine cannot be reached. The same command continues from the last checkpoint; "
-            "--silence_seconds sets how long to wait.",
+            "silence_seconds sets how long to wait.",
             self.seconds,
         )
 
@@ -74,7 +74,7 @@ def send() -> None:
         ending = threading.Event()
         sender = threading.Thread(target=_send, args=(int(handle), ending), daemon=True)
         sender.start()
-        # Last in, first out: the thread ends first, then ends the interpreter, which takes long.
+        # Called in reverse: the thread ends before the interpreter does, which may take long.
         atexit.register(sender.join, _SEND_SECONDS)
         atexit.register(ending.set)
 

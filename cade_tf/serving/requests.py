@@ -132,12 +132,7 @@ def _require_finite(outputs: Tensors, asked: tf.Tensor, name: str) -> Tensors:
 
 
 def require_moderate(name: str, values: tf.Tensor) -> Any:
-    """Numbers that are finite, and whose squares are.
-
-    Args:
-        name: What errors call them.
-        values: Numbers of any shape.
-    """
+    """Numbers that are finite, and whose squares are."""
     # A comparison with NaN is false.
     return require(
         tf.reduce_all(tf.abs(values) <= LARGEST),

@@ -51,7 +51,7 @@ CURVES: dict[str, Curve] = {
     "validation_probe": Curve(
         VALIDATION,
         "Micro-F1 of a classifier on the embeddings of the validation nodes.",
-        "Rises and levels off. Training can stop where it no longer rises (`--stop_on=probe`).",
+        "Rises and levels off. Training can stop where it no longer rises (`stop_on=probe`).",
     ),
     "attention_entropy": Curve(
         "at_a_glance/4_",
@@ -149,7 +149,7 @@ def guide() -> str:
         "mean cosine stays well below 1, and the speed is level. *Custom Scalars* has the same "
         "curves with what each should do. *Images* shows some nodes in the plane as training goes "
         "on: classes should separate, or at least not melt into one. Validation curves are there "
-        "with `--validate_every` and with the recommended preset; the entropy of the attention "
+        "with `validate_every` and with the recommended preset; the entropy of the attention "
         "is there for models with attention.\n\n"
         "| curve | what it is | in a healthy run |\n|---|---|---|\n" + rows
     )

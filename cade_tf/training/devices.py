@@ -18,11 +18,7 @@ class ClusterLost(OSError):
 
 @contextlib.contextmanager
 def lost_process(which: str) -> Iterator[None]:
-    """Turns TensorFlow's errors about a process that does not answer into `ClusterLost`.
-
-    Args:
-        which: What that process is.
-    """
+    """Turns TensorFlow's errors about a process that does not answer into `ClusterLost`."""
     try:
         yield
     except (
@@ -42,9 +38,6 @@ def lost_process(which: str) -> Iterator[None]:
 def make_strategy(options: DeviceOptions) -> tf.distribute.Strategy:
     """The strategy in whose scope model and step are made.
 
-    Args:
-        options: `strategy`.
-
     Returns:
         One strategy for the whole process, as collectives of two would meet each other.
 
@@ -53,7 +46,10 @@ def make_strategy(options: DeviceOptions) -> tf.distribute.Strategy:
     """
     allow_memory_growth()
     if options.strategy == "multi_worker":
-        _check_cluster()
+        sizes, _, index = described_cluster("worker")
+        if not 0 <= index < sizes["worker"]:
+            expected = f"a task index below {sizes['worker']}"
+            raise InputError("TF_CONFIG", expected, index, "Number the workers from 0.")
     return _strategy(options.strategy)
 
 
@@ -67,23 +63,32 @@ def _strategy(name: str) -> tf.distribute.Strategy:
     return tf.distribute.get_strategy()
 
 
-def _check_cluster() -> None:
+def described_cluster(*roles: str) -> tuple[dict[str, int], str, int]:
+    """What TF_CONFIG says of a cluster.
+
+    Args:
+        roles: Kinds of processes that it must list.
+
+    Returns:
+        Number of processes of each role, and role and number of this one.
+
+    Raises:
+        InputError: It says something else, or nothing.
+    """
     text = os.environ.get("TF_CONFIG", "")
     try:
-        workers = json.loads(text)["cluster"]["worker"]
-        index = json.loads(text)["task"]["index"]
+        described = json.loads(text)
+        sizes = {role: len(described["cluster"][role]) for role in roles}
+        return sizes, str(described["task"]["type"]), int(described["task"]["index"])
     except (ValueError, KeyError, TypeError) as error:
+        addresses = ", ".join(f'"{role}": ["host:port", ...]' for role in roles)
         raise InputError(
             "TF_CONFIG",
-            'an environment variable as {"cluster": {"worker": ["host:port", ...]}, '
-            '"task": {"type": "worker", "index": 0}}',
+            f'an environment variable as {{"cluster": {{{addresses}}}, '
+            f'"task": {{"type": "{roles[0]}", "index": 0}}}}',
             text or "none",
-            "Set it on every machine, or choose another --strategy.",
+            "Set it for every process.",
         ) from error
-    if not 0 <= index < len(workers):
-        raise InputError(
-            "TF_CONFIG", f"a task index below {len(workers)}", index, "Number the workers from 0."
-        )
 
 
 def allow_memory_growth() -> None:

@@ -11,9 +11,9 @@ from cade_tf.graph.graph import Graph
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.progress import Shown, make_bar
 from cade_tf.sampling.batch import PairSampler
-from cade_tf.training.metrics import STEP_METRICS
+from cade_tf.training.arguments import require_edges
+from cade_tf.training.metrics import STEP_METRICS, brief, named
 from cade_tf.training.step import TrainingStep
-from cade_tf.training.trainer import require_edges
 
 STEPS_PER_CALL = 10
 EPOCHS = 20
@@ -102,10 +102,9 @@ def _epoch(
             )
         done += count
         total += count * values
-        logs = _named(values)
-        bar.advance(count, f"loss {logs['loss']:.3f}  MRR {logs['mrr']:.3f}")
-        listeners.on_train_batch_end((done - 1) % every, logs)
-    return _named(total / (end - first))
+        bar.advance(count, brief(values))
+        listeners.on_train_batch_end((done - 1) % every, named(values))
+    return named(total / (end - first))
 
 
 def _tell_directions(callbacks: Sequence[keras.callbacks.Callback]) -> None:
@@ -116,7 +115,3 @@ def _tell_directions(callbacks: Sequence[keras.callbacks.Callback]) -> None:
     for callback in callbacks:
         if getattr(callback, "mode", None) == "auto" and callback.monitor in RISING:
             callback.mode = "max"
-
-
-def _named(values: np.ndarray) -> dict[str, float]:
-    return dict(zip(STEP_METRICS, map(float, values), strict=True))

@@ -64,14 +64,7 @@ def squared_lengths(gradients: Gradients) -> tf.Tensor:
 
 
 def clip(gradients: Gradients, norm: tf.Tensor, clip_value: float, clip_norm: float) -> Gradients:
-    """Clips by joint length, then by value; 0 leaves either out.
-
-    Args:
-        gradients: Gradients.
-        norm: Their joint length.
-        clip_value: Largest absolute value.
-        clip_norm: Largest joint length.
-    """
+    """Clips by joint length, then by value; 0 leaves either out."""
     if clip_norm > 0:
         factor = clip_norm / tf.maximum(norm, clip_norm)
         gradients = gradients.map(lambda g: g * factor)
@@ -101,11 +94,7 @@ class LossScale(tf.Module):
         self.good_steps = tf.Variable(0, trainable=False, name="good_steps")
 
     def update(self, finite: tf.Tensor) -> None:
-        """Takes note of a step.
-
-        Args:
-            finite: Whether its gradients were.
-        """
+        """Takes note of a step."""
         good = tf.where(finite, self.good_steps + 1, 0)
         grows = good >= GROWTH_STEPS
         factor = tf.where(finite, tf.where(grows, 2.0, 1.0), 0.5)

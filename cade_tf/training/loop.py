@@ -21,7 +21,7 @@ from cade_tf.training import devices
 from cade_tf.training.checkpoints import Checkpoints
 from cade_tf.training.early_stopping import EarlyStopping
 from cade_tf.training.history import History
-from cade_tf.training.metrics import STEP_METRICS
+from cade_tf.training.metrics import STEP_METRICS, brief, named
 from cade_tf.training.run_folder import CHECKPOINT_FOLDER
 from cade_tf.training.signals import RunStopped, StopRequest
 from cade_tf.training.step import TrainingStep
@@ -78,7 +78,7 @@ class StoredState(Protocol):
 
 
 @dataclasses.dataclass(frozen=True)
-class Progressed:
+class RunEnd:
     """How a run ended.
 
     Attributes:
@@ -172,7 +172,7 @@ class Loop:
             files=self._stored,
         )
 
-    def run(self) -> Progressed:
+    def run(self) -> RunEnd:
         """Continues to the last step.
 
         Returns:
@@ -198,9 +198,8 @@ class Loop:
                 self._summaries.close()
         best_step = self._restore_best()
         done = self._done()
-        metrics = dict(zip(STEP_METRICS, map(float, self._record.metrics.numpy()), strict=True))
-        return Progressed(
-            metrics if done else {},
+        return RunEnd(
+            named(self._record.metrics.numpy()) if done else {},
             done,
             float(self._record.seconds.numpy()),
             best_step,
@@ -243,9 +242,8 @@ class Loop:
                 self._record.seconds.assign_add(uncached(seconds))
                 self._record.metrics.assign(values)
                 self._after(done, count, values, count / max(seconds, 1e-9))
-                loss, mrr = values[0], values[STEP_METRICS.index("mrr")]
                 speed = count * size / max(seconds, 1e-9)
-                bar.advance(count, f"loss {loss:.3f}  MRR {mrr:.3f}  {speed:,.0f} pairs/s")
+                bar.advance(count, f"{brief(values)}  {speed:,.0f} pairs/s")
                 if stop.number is not None and done < last:
                     self._save(done)
                     raise RunStopped(self._farewell(done), stop.number)
@@ -299,7 +297,7 @@ class Loop:
 
     def _scalars(self, values: np.ndarray, speed: float) -> dict[str, float]:
         return {
-            **dict(zip(STEP_METRICS, map(float, values), strict=True)),
+            **named(values),
             "learning_rate": float(self.step.learning_rate()),
             "gradient_norm": float(self.step.gradient_norm.numpy()),
             "steps_per_second": speed,
@@ -310,10 +308,10 @@ class Loop:
         if self.validate is None:
             return
         scores = self.validate(self.step.model, done)
-        named = {f"validation_{name}": float(score) for name, score in scores.items()}
-        self._history.add(done, named)
+        found = {f"validation_{name}": float(score) for name, score in scores.items()}
+        self._history.add(done, found)
         if self._summaries is not None:
-            self._summaries.scalars(done, named)
+            self._summaries.scalars(done, found)
         if self._stopping is None:
             return
         if self.config.stop_on not in scores:

@@ -6,13 +6,12 @@ one, unfinished or of an older version, is read without.
 """
 
 import hashlib
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from cade_tf.errors import InputError
-from cade_tf.files import write_json
+from cade_tf.files import read_json, write_json
 
 MANIFEST_FILE = "manifest.json"
 
@@ -91,16 +90,13 @@ def _read(run_dir: Path) -> dict[str, dict[str, Any]]:
     path = run_dir / MANIFEST_FILE
     if not path.is_file():
         return {}
+    remedy = "Restore it, or delete it to read the run unchecked."
+    entries = read_json(path, remedy)
     try:
-        entries = json.loads(path.read_bytes().decode())["files"]
         return {
             str(name): {"bytes": int(entry["bytes"]), "sha256": str(entry["sha256"])}
-            for name, entry in entries.items()
+            for name, entry in entries["files"].items()
         }
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(
-            str(path),
-            "sizes and checksums of a run's files",
-            f"damaged content ({error})",
-            "Restore it, or delete it to read the run unchecked.",
-        ) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        expected = "sizes and checksums of a run's files"
+        raise InputError(str(path), expected, f"damaged content ({error})", remedy) from error

@@ -107,9 +107,20 @@ def step_metrics(
     return tf.stack(values)
 
 
+def named(values: np.ndarray) -> dict[str, float]:
+    """Numbers by the names of `STEP_METRICS`."""
+    return dict(zip(STEP_METRICS, map(float, values), strict=True))
+
+
+def brief(values: np.ndarray) -> str:
+    """What a progress bar says of the numbers named by `STEP_METRICS`."""
+    found = named(values)
+    return f"loss {found['loss']:.3f}  MRR {found['mrr']:.3f}"
+
+
 def reciprocal_ranks(scores: PairScores) -> tf.Tensor:
     """One over the place of each positive affinity among the negative ones, float32 [pairs]."""
-    # A tie counts against the positive: else a model that gives one score to all looked perfect.
+    # A tie counts against the positive: a model that gives all the same score is not perfect.
     above = tf.cast(scores.affinities[:, 1:] >= scores.affinities[:, :1], tf.float32)
     return 1.0 / (1.0 + tf.reduce_sum(above, axis=1))
 

@@ -1,7 +1,6 @@
 """What a run directory must be for a run to be continued in it."""
 
 import hashlib
-import json
 import logging
 import os
 import tempfile
@@ -11,20 +10,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from cade_tf.config import (
-    CONFIG_FILE,
-    Config,
-    DataOptions,
-    EmbeddingOptions,
-    RunOptions,
-    read_config,
-)
+from cade_tf.config import Config
 from cade_tf.errors import InputError
-from cade_tf.files import write_text
+from cade_tf.files import read_json, write_json, write_text
 from cade_tf.graph.graph import Graph
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.models.factory import load_model
 from cade_tf.training import checkpoints, manifest, run_lock
+from cade_tf.training.run_options import CONFIG_FILE, differences, read_config
 
 FLAGS_FILE = "flags.txt"
 DATA_FILE = "data.json"
@@ -33,29 +26,11 @@ ENCODER_FOLDER = "encoder"
 MODEL_FILE = "model.keras"
 ENCODER_FILE = f"{ENCODER_FOLDER}/{MODEL_FILE}"
 
-# Where the data lie does not matter as long as they are the same, which their fingerprint tells.
-_FREE = frozenset(
-    (
-        *DataOptions.field_names(),
-        *EmbeddingOptions.field_names(),
-        *RunOptions.field_names(),
-        "strategy",
-        "patience",
-        "preset",  # its values count, not its name
-    )
-)
-_LENGTH = frozenset(("steps", "epochs"))
-
 _log = logging.getLogger(__name__)
 
 
 def prepare(run_dir: Path, config: Config, fingerprint: str) -> None:
     """Makes a folder ready for a run, new or continued, and writes its options there.
-
-    Args:
-        run_dir: Folder of the run.
-        config: Options.
-        fingerprint: Hash of the training graph.
 
     Raises:
         InputError: The folder holds a run that these options or this graph would not continue.
@@ -64,7 +39,7 @@ def prepare(run_dir: Path, config: Config, fingerprint: str) -> None:
     if checkpoints.saved(run_dir / CHECKPOINT_FOLDER):
         _check_same_run(run_dir, config, fingerprint)
     manifest.withdraw(run_dir)
-    write_text(run_dir / DATA_FILE, json.dumps({"training_graph": fingerprint}) + "\n")
+    write_json(run_dir / DATA_FILE, {"training_graph": fingerprint})
     write_text(run_dir / FLAGS_FILE, config.to_flagfile())
     write_text(run_dir / CONFIG_FILE, config.to_json())
 
@@ -98,22 +73,12 @@ def load_run_model(run_dir: Path) -> DualEncoder:
     return load_model(folder / MODEL_FILE)
 
 
-def differences(old: Config, new: Config) -> dict[str, tuple[object, object]]:
-    """Options, old and new, that make two runs different; `steps` only where a schedule ends."""
-    free = _FREE if "cosine" in (old.schedule, new.schedule) else _FREE | _LENGTH
-    return {
-        name: (getattr(old, name), getattr(new, name))
-        for name in Config.field_names()
-        if name not in free and getattr(old, name) != getattr(new, name)
-    }
-
-
 def _check_same_run(run_dir: Path, config: Config, fingerprint: str) -> None:
-    remedy = "Give the same flags to continue it, another --run_dir, or --fresh to start again."
+    remedy = "Give the same options to continue it, another run_dir, or fresh to start again."
     changed = differences(read_config(run_dir), config)
     if changed:
-        shown = ", ".join(f"--{n}={new} (there: {old})" for n, (old, new) in changed.items())
-        raise InputError("flags", f"those of the run in {run_dir}", shown, remedy)
+        shown = ", ".join(f"{n}={new} (there: {old})" for n, (old, new) in changed.items())
+        raise InputError("options", f"those of the run in {run_dir}", shown, remedy)
     check_training_graph(run_dir, fingerprint, remedy)
 
 
@@ -128,12 +93,10 @@ def check_training_graph(run_dir: Path, fingerprint: str, remedy: str) -> None:
     Raises:
         InputError: It was trained on another one, or does not say on which.
     """
-    try:
-        there = json.loads((run_dir / DATA_FILE).read_bytes())["training_graph"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            str(run_dir / DATA_FILE), "the fingerprint of the run's data", error, remedy
-        ) from error
+    path = run_dir / DATA_FILE
+    there = read_json(path, remedy).get("training_graph") if path.is_file() else None
+    if there is None:
+        raise InputError(str(path), "the fingerprint of the run's data", "none", remedy)
     if there != fingerprint:
         raise InputError(
             "graph", f"the training graph of the run in {run_dir}", "other data", remedy

@@ -34,7 +34,7 @@ def hold(run_dir: str | Path, *, needed: bool = True) -> Iterator[None]:
 
     The lock lies in the folder and carries process, machine and time of its holder. It ends with
     the block, or with the process, however that ends. Inside the block the same thread may hold
-    the folder again. What writers that were killed left behind is removed first.
+    the folder again. What writers that were killed have left is removed first.
 
     Args:
         run_dir: The folder; it is made where it does not exist.
@@ -151,5 +151,5 @@ def _refusal(run_dir: str | Path, holder: str) -> InputError:
         "run_dir",
         "a folder that nobody else writes to",
         f"{run_dir}, held by {holder}",
-        "Wait until that has ended, or choose another --run_dir.",
+        "Wait until that has ended, or choose another run_dir.",
     )

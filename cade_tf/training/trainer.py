@@ -1,19 +1,15 @@
 """From a graph and options to a trained model."""
 
 import contextlib
-import difflib
 import logging
 import math
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import keras
 import tensorflow as tf
 
-from cade_tf import presets
-from cade_tf.config import Config, DataOptions, SplitOptions, TrainingOptions
-from cade_tf.errors import InputError
+from cade_tf.config import Config, TrainingOptions
 from cade_tf.graph import description
 from cade_tf.graph.graph import Graph
 from cade_tf.losses import PairLoss, SoftmaxLoss
@@ -26,6 +22,12 @@ from cade_tf.progress import Shown
 from cade_tf.sampling.batch import PairSampler
 from cade_tf.sampling.graph_tables import GraphTables
 from cade_tf.training import devices, run_folder, run_lock
+from cade_tf.training.arguments import (
+    check_arguments,
+    one_config,
+    require_edges,
+    warn_of_scaling,
+)
 from cade_tf.training.initialization import start_as_smoothing
 from cade_tf.training.loop import Loop, Validate
 from cade_tf.training.metrics import collapse_warning
@@ -33,21 +35,7 @@ from cade_tf.training.step import TrainingStep
 from cade_tf.training.trained import Trained
 from cade_tf.training.validation import PAIRS, PAIRS_EVERY, SMALLEST_GAIN, with_pairs
 
-SMALLEST_FEATURE = 1e-12
-"""What is smaller is lost where the length of a vector is computed in float32."""
-
 _log = logging.getLogger(__name__)
-_OF_COMMANDS = (
-    *DataOptions.field_names(),
-    *SplitOptions.field_names(),
-    "cluster",
-    "memory_map",
-    "silence_seconds",
-    "fresh",
-    "compare",
-    "held_out_edges",
-    "verbosity",
-)
 
 
 def train(
@@ -93,20 +81,8 @@ def train(
     >>> train(graph, dim=8, steps=2, batch_size=4, progress=False).config.loss
     'softmax'
     """
-    if not isinstance(graph, Graph):
-        raise InputError(
-            "graph",
-            "a cade_tf.Graph",
-            type(graph).__name__,
-            "Make one with Graph.from_edges, from_pandas, from_networkx and the like.",
-        )
     config = one_config(config, options)
-    _refuse_unused(config)
-    _refuse_preset_by_name(config, graph)
-    if config.validate_every and validate is None and config.stop_on != PAIRS:
-        raise InputError(
-            "validate_every", "0 without validate", config.validate_every, "Pass both."
-        )
+    check_arguments(graph, config, validates=validate is not None)
     return train_graph(
         graph,
         config,
@@ -114,56 +90,6 @@ def train(
         progress=progress,
         validate=validate,
     )
-
-
-def one_config(config: Config | None, options: Mapping[str, Any]) -> Config:
-    """Options that are given as a Config, or some of them by name.
-
-    Raises:
-        InputError: Both are given, or there is no option of a name.
-    """
-    for name in options:
-        if name not in Config.field_names():
-            near = difflib.get_close_matches(name, Config.field_names(), n=3)
-            remedy = f"Did you mean {' or '.join(near)}?" if near else "See cade train --help."
-            raise InputError("options", "options of cade_tf.Config", name, remedy)
-    if config is None:
-        return Config.from_given(**options)
-    if options:
-        raise InputError(
-            "options",
-            "a Config or options by name",
-            f"a Config and {', '.join(options)}",
-            "Put them into the Config.",
-        )
-    return config
-
-
-def _refuse_unused(config: Config) -> None:
-    """Options that say what a command reads and writes would be ignored here, which is worse."""
-    for name in _OF_COMMANDS:
-        if getattr(config, name) != Config.default(name):
-            raise InputError(
-                name,
-                f"{Config.default(name)!r} in Python, where it is for commands",
-                repr(getattr(config, name)),
-                "Pass the training graph itself, and leave this out.",
-            )
-
-
-def _refuse_preset_by_name(config: Config, graph: Graph) -> None:
-    """A Config that names a preset but has none of its values was not made by `from_given`."""
-    if config.preset is None or config.given is not None:
-        return
-    values = presets.options_of(config.preset, config.model, lambda: graph, {})
-    own = {n: v for n, v in values.items() if n not in ("preset", "model")}
-    if not any(getattr(config, n) == v != Config.default(n) for n, v in own.items()):
-        raise InputError(
-            "preset",
-            f"Config.from_given(preset={config.preset!r})",
-            "a Config with the preset's name and none of its values",
-            "Or leave the preset out.",
-        )
 
 
 def train_graph(
@@ -202,7 +128,7 @@ def _train(
     with strategy.scope():
         model = make_model(config)
         model.adapt(graph)
-        _warn_of_scaling(model, graph)
+        warn_of_scaling(model, graph)
         if config.initialization == "smoothing":
             start_as_smoothing(
                 model,
@@ -237,44 +163,8 @@ def _train(
     return Trained(model=model, config=config, warning=collapse, **vars(end))
 
 
-def _warn_of_scaling(model: DualEncoder, graph: Graph) -> None:
-    """Says where features told nodes apart before scaling and no longer do."""
-    if graph.features is None or description.same_features(graph.features):
-        return
-    some = model.prepared().transform.apply(graph.features[:1000])
-    if abs(some).max() < SMALLEST_FEATURE and abs(graph.features).max() < SMALLEST_FEATURE:
-        _log.warning(
-            "No feature is larger than %g: numbers so small are lost. Multiply them all.",
-            abs(graph.features).max(),
-        )
-    # Of most graphs a few nodes say enough.
-    if description.same_features(some) and description.same_features(
-        model.prepared().features(graph)
-    ):
-        _log.warning(
-            "The scaling %s makes the features of all nodes equal; choose another "
-            "--feature_scaling.",
-            model.feature_options.feature_scaling,
-        )
-
-
-def require_edges(graph: Graph, steps: int) -> None:
-    """Refuses to train on a graph without edges.
-
-    Raises:
-        InputError: There is nothing to learn from, and there are steps to do.
-    """
-    if steps and not graph.num_edges:
-        raise InputError("graph", "at least one edge between training nodes", "none", "Add edges.")
-
-
 def make_step(model: DualEncoder, tables: GraphTables, config: Config) -> tuple[TrainingStep, int]:
     """The inner loop that some options describe, and how many steps they ask for.
-
-    Args:
-        model: The model, built.
-        tables: Tables of the training graph.
-        config: Options.
 
     Raises:
         InputError: The graph has no edge to learn from.
@@ -318,12 +208,7 @@ def make_loss(config: Config) -> AffinityLoss:
 
 
 def total_steps(options: TrainingOptions, pairs_per_pass: int) -> int:
-    """Steps of a run: as said, or those of whole passes over all walks.
-
-    Args:
-        options: `steps`, `epochs` and `batch_size`.
-        pairs_per_pass: Pairs in one pass.
-    """
+    """Steps of a run: as said, or those of whole passes over all walks."""
     if options.epochs:
         return math.ceil(options.epochs * pairs_per_pass / options.batch_size)
     return options.steps
@@ -333,10 +218,6 @@ def learning_rate(
     options: TrainingOptions, last: int
 ) -> float | keras.optimizers.schedules.LearningRateSchedule:
     """What an optimiser takes as its learning rate: a number, or one of Keras' schedules.
-
-    Args:
-        options: `learning_rate`, `schedule` and `warmup_steps`.
-        last: Steps of the run.
 
     Example:
 

@@ -20,10 +20,10 @@ from cade_tf.training.metrics import masked_mean, reciprocal_ranks
 WALKS = 256
 
 PAIRS = "pairs"
-"""Choice of `--stop_on`, and the name of the score."""
+"""Choice of `stop_on`, and the name of the score."""
 
 PAIRS_EVERY = 30
-"""Steps between two scores, where `--validate_every` does not say."""
+"""Steps between two scores, where `validate_every` does not say."""
 
 SMALLEST_GAIN = 0.005
 """Rise of the score, as a share of it, that is worth more steps."""
@@ -93,7 +93,7 @@ class HeldOutRank:
 def with_pairs(
     graph: Graph, config: Config, validate: Validate | None, tables: GraphTables | None = None
 ) -> Validate:
-    """A validation that scores held-out pairs besides what it did before.
+    """A validation that scores held-out pairs, and what it scored before.
 
     It stops a run without hiding a node: the pairs are of walks that training, which draws its own
     from another stream of random numbers, does not take. What the encoder gains on them it gains

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cade_tf.cli import app
-from cade_tf.config import read_config
 from cade_tf.graph.link_splits import LinkSplit
+from cade_tf.training.run_options import read_config
 from tests.trained_runs import make_graph, trained_run
 
 TINY = ("--k=2", "--dim=8", "--fanouts=3,2", "--steps=4", "--batch_size=16", "--embed_walks=2")

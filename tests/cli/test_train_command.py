@@ -110,7 +110,7 @@ def test_the_command_prints_a_table_and_says_where_tensorboard_looks(trained):
 def test_the_command_says_what_it_read_and_decided_and_how_nodes_are_scored(trained):
     run_dir, finished = trained
     said = finished.stderr
-    assert "Training sees 1,258 of 1,797 nodes (--unseen_ratio=0.3); the 539 unseen" in said
+    assert "Training sees 1,258 of 1,797 nodes (unseen_ratio=0.3); the 539 unseen" in said
     assert "Read: 1,258 nodes" in said
     assert "Decided: standard_row scaling" in said
     flags = (run_dir / "flags.txt").read_text().splitlines()

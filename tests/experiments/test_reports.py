@@ -133,7 +133,7 @@ def test_the_cells_of_a_committed_report_are_not_computed_again(tmp_path, monkey
 def test_a_damaged_report_is_said(tmp_path):
     with pytest.raises(InputError, match="Run it first"):
         report.read(tmp_path)
-    for text, missing in (("{", "JSON"), ("[]", "entries"), ("{}", "entries")):
+    for text, missing in (("{", "JSON"), ("[]", "a JSON object"), ("{}", "entries")):
         (tmp_path / "results.json").write_text(text)
         with pytest.raises(InputError, match=missing):
             report.read(tmp_path)

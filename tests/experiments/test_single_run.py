@@ -39,7 +39,7 @@ def test_with_a_ratio_unseen_nodes_are_scored(tmp_path, caplog):
     result, _, said = run(tmp_path, generated("binary"), caplog, unseen_ratio=0.2)
     assert (result["data"]["seen"], result["data"]["unseen"]) == (400, 100)
     assert result["scored_on"] == "unseen nodes"
-    assert "Training sees 400 of 500 nodes (--unseen_ratio=0.2); the 100 unseen" in said
+    assert "Training sees 400 of 500 nodes (unseen_ratio=0.2); the 100 unseen" in said
 
 
 def without_labels():

@@ -82,7 +82,7 @@ def test_mistakes_are_named(embeddings, tmp_path):
     with pytest.raises(InputError, match="1 ids"):
         read_embeddings(tmp_path)
     (tmp_path / "embeddings.npy").write_bytes(b"no array")
-    with pytest.raises(InputError, match="readable npy"):
+    with pytest.raises(InputError, match="an npy file"):
         read_embeddings(tmp_path)
 
 

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from cade_tf.errors import InputError
-from cade_tf.graph.shards import ShardedGraph
+from cade_tf.graph.readers.shards import ShardedGraph
 from cade_tf.inference.algorithm1 import embed_all_nodes
 from cade_tf.scale import cluster_embedding
 from cade_tf.scale.sharding import write_shards

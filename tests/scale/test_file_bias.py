@@ -13,7 +13,7 @@ import tensorflow as tf
 from cade_tf.cli import app
 from cade_tf.config import Config
 from cade_tf.errors import InputError
-from cade_tf.graph.shards import ShardedGraph
+from cade_tf.graph.readers.shards import ShardedGraph
 from cade_tf.graph.splits import split_nodes
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.scale import bias_stores, sharded_training

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from cade_tf.cli import app
-from cade_tf.config import read_config
 from cade_tf.errors import InputError
-from cade_tf.graph.shards import ShardedGraph
+from cade_tf.graph.readers.shards import ShardedGraph
 from cade_tf.scale import sharded_training
 from cade_tf.training.run_folder import load_run_model
+from cade_tf.training.run_options import read_config
 from tests.training.small_run import NODES, small_config, small_graph
 
 
@@ -62,7 +62,7 @@ def test_a_run_stays_where_its_bias_is_kept(graph, tmp_path, capsys):
     run_dir = tmp_path / "run"
     assert train(graph, run_dir, "--memory_map", "--steps=10") == 0
     assert train(graph, run_dir) == 2
-    assert "--memory_map=False (there: True)" in capsys.readouterr().err
+    assert "memory_map=False (there: True)" in capsys.readouterr().err
 
 
 def test_other_commands_read_shards_as_any_graph(graph, capsys):

@@ -24,7 +24,8 @@ def make_step(*, sharded: bool, **options) -> TrainingStep:
     config, graph = small_config(bias_weight_decay=0.1, **options), small_graph()
     store = None
     if sharded:
-        store = ShardedBias(in_parts(np.zeros((NODES, config.dim), np.float32)), tf.Variable(0.0))
+        zeros = np.zeros((NODES, config.dim), np.float32)
+        store = ShardedBias(lambda: in_parts(zeros), tf.Variable(0.0))
     model = make_model(config)
     model.build_for(WIDTH, NODES, store)
 

@@ -12,7 +12,7 @@ from cade_tf.errors import InputError
 from cade_tf.graph import arrays
 from cade_tf.graph.features import FeatureTransform
 from cade_tf.graph.graph import Graph
-from cade_tf.graph.shards import ShardedGraph
+from cade_tf.graph.readers.shards import ShardedGraph
 from cade_tf.sampling import random
 from cade_tf.sampling.graph_tables import GraphTables
 from cade_tf.sampling.neighbors import draw_neighbors

@@ -183,7 +183,7 @@ def fake_run(folder, **options):
 
 def test_other_flags_are_refused_and_the_difference_shown(tmp_path):
     fake_run(tmp_path)
-    with pytest.raises(InputError, match=r"--dim=4 \(there: 8\), --seed=3 \(there: 0\)"):
+    with pytest.raises(InputError, match=r"dim=4 \(there: 8\), seed=3 \(there: 0\)"):
         prepare(tmp_path, small_config(dim=4, seed=3), small_graph())
     assert run_folder.read_config(tmp_path) == small_config()
 
@@ -197,7 +197,7 @@ def test_flags_that_do_not_matter_may_change(tmp_path):
 
 def test_the_number_of_steps_matters_to_a_schedule_that_ends(tmp_path):
     fake_run(tmp_path, schedule="cosine")
-    with pytest.raises(InputError, match="--steps=99"):
+    with pytest.raises(InputError, match="steps=99"):
         prepare(tmp_path, small_config(schedule="cosine", steps=99), small_graph())
 
 

@@ -24,9 +24,9 @@ FORMATS = {
     "musae": "MUSAE folder of edges.csv, features.json, target.csv, or a folder of such",
     "edge_list": "edge list: csv, tsv, white space, gzip, npy, Parquet",
 }
-"""What each format is, in one line; all but the first two have a module of their name here."""
+"""What each format is, in one line; all but the first have a module of their name here."""
 
-_OF_FOLDERS = ("planetoid", "dgl_reddit", "graphsage", "musae")
+_OF_FOLDERS = ("shards", "planetoid", "dgl_reddit", "graphsage", "musae")
 """Formats of several files, which may also be named by a common prefix."""
 
 _SHOW_PROGRESS = ("graphsage", "edge_list")
@@ -40,10 +40,6 @@ def _module(name: str) -> Any:
 def _format_of(path: Path) -> str | None:
     if path.is_file():
         return _format_of_file(path)
-    from cade_tf.graph import shards
-
-    if (path / shards.INFO_FILE).is_file():
-        return "shards"
     return next((name for name in _OF_FOLDERS if _module(name).recognises(path)), None)
 
 
@@ -159,10 +155,6 @@ def read(
     try:
         if chosen == "cade":
             return storage.load(path, verify=verify)
-        if chosen == "shards":
-            from cade_tf.graph import shards
-
-            return shards.ShardedGraph.open(path).to_graph()
         shown = {"progress": progress} if chosen in _SHOW_PROGRESS else {}
         graph: Graph = _module(chosen).read(path, **given, **shown)
         return graph

@@ -37,8 +37,8 @@ def read(path: Path) -> Graph:
         InputError: A file is missing, damaged, or does not fit the other.
     """
     data_file, graph_file = _files(path)
-    nodes = _members(data_file, ("feature", "label", "node_types"))
-    edges = _members(graph_file, ("row", "col", "shape"))
+    nodes = arrays.read_some(data_file, ("feature", "label", "node_types"), memory_map=False)
+    edges = arrays.read_some(graph_file, ("row", "col", "shape"), memory_map=False)
     try:
         shape = tuple(int(size) for size in edges["shape"])
         if shape != (len(nodes["label"]),) * 2:
@@ -60,14 +60,3 @@ def read(path: Path) -> Graph:
             split=kinds.astype(np.int64) - 1,
             name="reddit",
         )
-
-
-def _members(path: Path, names: tuple[str, ...]) -> dict[str, np.ndarray]:
-    with arrays.open_archive(path) as archive:
-        held = {name.removesuffix(".npy") for name in archive.namelist()}
-        missing = [name for name in names if name not in held]
-        if missing:
-            raise InputError(
-                str(path), "arrays " + ", ".join(names), ", ".join(sorted(held)), "Copy it again."
-            )
-        return {name: arrays.read_member(archive, path, name) for name in names}

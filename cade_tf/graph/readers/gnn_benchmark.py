@@ -34,9 +34,6 @@ def read(path: Path) -> Graph:
     Only the arrays that are needed are read. Those that are pickled are read without running
     anything.
 
-    Args:
-        path: The file.
-
     Raises:
         InputError: The file is damaged or its arrays do not fit.
     """

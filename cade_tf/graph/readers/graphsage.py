@@ -9,11 +9,11 @@ import numpy as np
 
 from cade_tf import problems
 from cade_tf.errors import InputError
+from cade_tf.files import read_json
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.naming import class_indices, ids_of
 from cade_tf.graph.npy import rows_of_npy
 from cade_tf.graph.readers.node_link import read_node_link
-from cade_tf.graph.readers.text import read_json_object
 from cade_tf.progress import Shown, make_bar
 
 _SUFFIX = "-G.json"
@@ -110,7 +110,7 @@ def _nodes(document: dict[str, Any], path: Path) -> tuple[list[Any], np.ndarray 
 
 def _rows(ids: list[Any], id_map_file: Path) -> np.ndarray:
     """Row of each node in the features."""
-    id_map = read_json_object(id_map_file)
+    id_map = read_json(id_map_file, "Copy it again.")
     missing = [node for node in ids if str(node) not in id_map]
     if missing:
         raise InputError(
@@ -132,7 +132,7 @@ def _rows(ids: list[Any], id_map_file: Path) -> np.ndarray:
 
 def _labels(path: Path, ids: list[Any]) -> dict[str, Any]:
     """Classes of the nodes; a node that is absent has none."""
-    class_map = read_json_object(path)
+    class_map = read_json(path, "Copy it again.")
     values = [class_map.get(str(node)) for node in ids]
     present = [value for value in values if value is not None]
     if ids and not present:

@@ -64,9 +64,6 @@ class Other:
 def read_variables(path: Path) -> dict[str, Any]:
     """Reads all variables of a file.
 
-    Args:
-        path: The file.
-
     Returns:
         By name: a dense array, a CSC array, or `Other`.
 

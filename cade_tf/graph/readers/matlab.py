@@ -21,9 +21,6 @@ def read(path: Path) -> Graph:
 
     Labels may be numbers from any start, or a 0/1 matrix. Attributes and labels may be absent.
 
-    Args:
-        path: The file.
-
     Raises:
         InputError: The file is damaged, or its matrices do not fit.
     """

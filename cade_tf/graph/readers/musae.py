@@ -10,12 +10,12 @@ import scipy.sparse as sp
 
 from cade_tf import problems
 from cade_tf.errors import InputError
+from cade_tf.files import read_json
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.joining import join_graphs
 from cade_tf.graph.naming import class_indices, ids_of, labels_in_order, positions
 from cade_tf.graph.readers.edge_files import read_edges
 from cade_tf.graph.readers.node_tables import csv_rows
-from cade_tf.graph.readers.text import read_json_object
 
 _EDGES, _FEATURES, _TARGET = "edges.csv", "features.json", "target.csv"
 _IDS = ("new_id", "id")
@@ -109,7 +109,7 @@ def _whole(names: Iterable[str]) -> list[Any]:
 
 
 def _feature_lists(path: Path) -> dict[str, list[int]]:
-    lists = read_json_object(path)
+    lists = read_json(path, "Copy it again.")
     for node, columns in lists.items():
         if not isinstance(columns, list) or not all(
             isinstance(c, int) and not isinstance(c, bool) and 0 <= c < 2**31 for c in columns

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cade_tf.errors import InputError, missing_package
+from cade_tf.errors import InputError, require_module
 
 MAGIC = b"PAR1"
 
@@ -30,12 +30,9 @@ def read_table(path: Path) -> ParquetTable:
     Raises:
         InputError: It is damaged, or pyarrow is not installed.
     """
+    parquet = require_module("pyarrow.parquet", str(path))
     try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise missing_package(str(path), "pyarrow") from error
-    try:
-        table = pyarrow.parquet.ParquetFile(path).read(use_pandas_metadata=True)
+        table = parquet.ParquetFile(path).read(use_pandas_metadata=True)
         # Not checked while reading: positions in dictionaries, lengths of strings.
         table.validate(full=True)
         columns = {

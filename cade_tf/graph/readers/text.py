@@ -3,7 +3,6 @@
 import contextlib
 import gzip
 import io
-import json
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -72,23 +71,6 @@ def _not_utf8(path: Path, zipped: bool) -> InputError:
                     "Convert it; from Latin-1 by iconv -f latin1 -t utf8.",
                 )
     return InputError(str(path), "text in UTF-8", "another encoding", "Convert it.")
-
-
-def read_json_object(path: Path) -> dict[str, Any]:
-    """Reads a JSON object.
-
-    Raises:
-        InputError: Damaged, or JSON of another kind.
-    """
-    try:
-        value = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise InputError(
-            str(path), "complete JSON", f"damaged content ({error})", "Copy it again."
-        ) from error
-    if not isinstance(value, dict):
-        raise InputError(str(path), "a JSON object", type(value).__name__, "Recreate it.")
-    return value
 
 
 def delimiter_of(line: str) -> str | None:

@@ -10,7 +10,6 @@ import dataclasses
 import functools
 import hashlib
 import itertools
-import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -20,6 +19,7 @@ import scipy.sparse as sp
 
 from cade_tf import problems
 from cade_tf.errors import InputError
+from cade_tf.files import read_json
 from cade_tf.graph import arrays
 from cade_tf.graph.graph import Features, Graph
 from cade_tf.graph.validation import sparse_matrix
@@ -68,13 +68,10 @@ def _are_names(value: Any) -> bool:
 
 def _described(path: Path) -> dict[str, Any]:
     """The fields of a `ShardedGraph`, each checked."""
-    try:
-        fields = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(
-            str(path), "the description of a folder of shards", error, _REMEDY
-        ) from error
-    written = fields.pop("format", None) if isinstance(fields, dict) else None
+    if not path.is_file():
+        raise InputError(str(path), "the description of a folder of shards", "none", _REMEDY)
+    fields = read_json(path, _REMEDY)
+    written = fields.pop("format", None)
     if written != FORMAT:
         raise InputError(str(path), f"shards of format {FORMAT}", written, _REMEDY)
     fields.setdefault("positional_ids", False)
@@ -87,6 +84,16 @@ def _described(path: Path) -> dict[str, Any]:
         if isinstance(fields[name], list):
             fields[name] = tuple(fields[name])
     return fields
+
+
+def recognises(path: Path) -> bool:
+    """Whether a folder is of this format."""
+    return (path / INFO_FILE).is_file()
+
+
+def read(path: Path) -> Graph:
+    """The whole graph in memory, where it fits; see `ShardedGraph.to_graph`."""
+    return ShardedGraph.open(path).to_graph()
 
 
 def shard_path(folder: Path, number: int, shards: int) -> Path:
@@ -180,15 +187,8 @@ class ShardedGraph:
             InputError: The shard is damaged or has no such array.
         """
         make_path = negatives_path if name == "negatives" else shard_path
-        return self._read(make_path(self.folder, number, self.num_shards), (name,))[name]
-
-    def _read(self, path: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """Some arrays of a file, all of which it must have."""
-        members = arrays.read_arrays(path, only=names)
-        for name in names:
-            if name not in members:
-                raise InputError(str(path), f"an array {name!r}", "none", "Write it again.")
-        return members
+        path = make_path(self.folder, number, self.num_shards)
+        return arrays.read_some(path, (name,))[name]
 
     def parts(self, name: str) -> list[np.ndarray]:
         """One array of all shards; see `part`."""
@@ -214,7 +214,7 @@ class ShardedGraph:
         stored = _SPARSE_FEATURES if self.sparse else ("features",)
         for number in range(self.num_shards):
             path = shard_path(self.folder, number, self.num_shards)
-            members = self._read(path, ("split", *stored))
+            members = arrays.read_some(path, ("split", *stored))
             seen = members["split"] == SEEN
             step = max(1, CHUNK_BYTES // (4 * max(self.width, 1)))
             for first in range(0, len(seen), step):
