@@ -94,13 +94,10 @@ def read_some(path: str | Path, names: Sequence[str], **options: Any) -> dict[st
         InputError: It is no npz or lacks one of them.
     """
     members = read_arrays(path, only=names, **options)
-    if len(members) < len(names):
-        raise InputError(
-            str(path),
-            "arrays " + ", ".join(names),
-            ", ".join(member_names(path)) or "none",
-            "Copy or write it again.",
-        )
+    missing = next((name for name in names if name not in members), None)
+    if missing is not None:
+        held = ", ".join(member_names(path)) or "none"
+        raise InputError(str(path), f"an array {missing!r}", held, "Copy or write it again.")
     return members
 
 

@@ -162,7 +162,7 @@ def test_reddit_of_dgl(tmp_path, name):
         ({"node_types": np.array([0, 1, 2])}, None, "1, 2 or 3 per node"),
         ({"node_types": np.array([1, 2])}, None, "split: expected 3 entries"),
         ({"feature": np.zeros((2, 2))}, None, "features: expected 3 rows"),
-        ({}, {"row": [0]}, "arrays row, col, shape"),
+        ({}, {"row": [0]}, "an array 'col', received row"),
         ({}, {"row": [0], "col": [9], "shape": [3, 3]}, "a COO matrix"),
         ({}, {"row": [0, 1], "col": [1], "shape": [3, 3]}, "a COO matrix"),
     ],
