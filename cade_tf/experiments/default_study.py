@@ -73,7 +73,7 @@ _TEXT = """# What is trained by default
 `--preset=recommended`, the default of `cade train` and of `cade_tf.train(graph, ...)`, is one rule
 for all graphs. It reads the training graph and never its labels. Its constants were set by hand
 after looking at label scores of these graphs on seed 100, which this report does not use: **it is a
-fit on these graphs**, and what it is worth on others is not known from these numbers.
+fit on these graphs**. The section on graphs that nobody tuned for says what it is worth on others.
 
 30 % of the nodes are unseen in training, 256 dimensions, unit vectors. *all*: micro-F1 of unseen
 nodes, logistic regression on all labels of seen nodes (at most 5,000 of each side); *few*: on 20
