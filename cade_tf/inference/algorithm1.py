@@ -22,6 +22,7 @@ from cade_tf.sampling.walks import walk
 # Up to this much memory all nodes of a pass are encoded together; beyond it, batch by batch.
 WHOLE_PASS_BYTES = max(2 * 2**30, machine.memory_bytes() // 3)
 CHUNK_WALKS = 65536
+CHUNK_NODES = 8192
 
 
 def embed_all_nodes(
@@ -115,7 +116,7 @@ def _add_pass(
             first = part.stop
         return sides.sum(axis=0)
     encoded = whole.candidates(key)
-    parts = [slice(first, first + CHUNK_WALKS) for first in range(0, size, CHUNK_WALKS)]
+    parts = [slice(first, first + CHUNK_NODES) for first in range(0, size, CHUNK_NODES)]
     dots = tf.concat([_dots(_part(encoded, part)) for part in parts], axis=0)
     # A variable adds to the rows that a batch names, and leaves the others where they are.
     shares = tf.Variable(tf.zeros([size, model.k]), trainable=False)

@@ -94,8 +94,7 @@ class WholePass:
         """Candidates by one sampling, chunk by chunk."""
         below: list[tf.Tensor] = []
         for level in reversed(range(1, self.model.sagb.depth)):
-            chunks = list(self._level(level, key, sampling, below))
-            below = [_joined(parts) for parts in zip(*chunks, strict=True)]
+            below = _all_nodes(self._level(level, key, sampling, below))
         for rounds in self._level(0, key, sampling, below):
             yield self.model.normalized(rounds[-1])
 
@@ -225,6 +224,11 @@ def _is_narrow(model: DualEncoder) -> bool:
 
 def _nodes(part: slice) -> tf.Tensor:
     return tf.range(part.start, part.stop, dtype=tf.int64)
+
+
+def _all_nodes(chunks: Iterator[list[tf.Tensor]]) -> list[tf.Tensor]:
+    """Outputs of all rounds, joined; the chunks are gone before anything else is computed."""
+    return [_joined(parts) for parts in zip(*chunks, strict=True)]
 
 
 def _joined(parts: Sequence[tf.Tensor]) -> tf.Tensor:
