@@ -22,6 +22,7 @@ from cade_tf.sampling.walks import walk
 # Up to this much memory all nodes of a pass are encoded together; beyond it, batch by batch.
 WHOLE_PASS_BYTES = max(2 * 2**30, machine.memory_bytes() // 3)
 CHUNK_WALKS = 65536
+CHUNK_NODES = 8192
 
 
 def embed_all_nodes(
@@ -69,7 +70,7 @@ def embed_all_nodes(
     total = np.zeros((graph.num_nodes, model.dim), np.float32)  # line 2: the sum of Z_v
     contexts = np.zeros(graph.num_nodes, np.float32)
     attend = attend_batch(model, graph, walk_length, seed)
-    weigh = weigh_batch(model, walk_length)
+    weigh = weigh_batch(model, walk_length, WholePass.parts(model, graph.num_nodes))
     with make_bar(progress, "embedding", walks * graph.num_nodes, "walks") as bar:
         for number in range(walks):  # lines 1 and 3: the pairs of all walks
             key = random.make_key(seed, random.Stream.EMBEDDING_NEIGHBOR, number)
@@ -115,7 +116,7 @@ def _add_pass(
             first = part.stop
         return sides.sum(axis=0)
     encoded = whole.candidates(key)
-    parts = [slice(first, first + CHUNK_WALKS) for first in range(0, size, CHUNK_WALKS)]
+    parts = [slice(first, first + CHUNK_NODES) for first in range(0, size, CHUNK_NODES)]
     dots = tf.concat([_dots(_part(encoded, part)) for part in parts], axis=0)
     # A variable adds to the rows that a batch names, and leaves the others where they are.
     shares = tf.Variable(tf.zeros([size, model.k]), trainable=False)
@@ -168,13 +169,13 @@ def attend_batch(
 
 
 def weigh_batch(
-    model: DualEncoder, walk_length: int
+    model: DualEncoder, walk_length: int, parts: int = 1
 ) -> Callable[["Walks", Candidates, tf.Tensor], tf.Tensor]:
     """As `attend_batch`, where the candidates of all nodes are at hand.
 
     The arguments are walks, those candidates and their dot products. In the place of sums it
     returns `[n, K]`, the weights of the K candidates of each of the walks' nodes in its sum:
-    candidates are multiplied by them once per pass.
+    candidates are multiplied by them once per pass. `parts` tensors hold the candidates.
     """
     # Without it the last batch, which has fewer walks, would be traced by itself.
     signature = (
@@ -183,8 +184,7 @@ def weigh_batch(
             tf.TensorSpec([None, walk_length], tf.int64),
             tf.TensorSpec([None, walk_length], tf.bool),
         ),
-        (tf.TensorSpec([None, model.k // model.samplings, model.dim], model.compute_dtype),)
-        * model.samplings,
+        (tf.TensorSpec([None, model.k // parts, model.dim], model.compute_dtype),) * parts,
         tf.TensorSpec([None, model.k, model.k]),
     )
 

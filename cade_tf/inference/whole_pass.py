@@ -5,6 +5,7 @@ So instead of growing a tree from every root, each level is computed for all nod
 by layer: the same numbers, without encoding a node again for each batch that meets it.
 """
 
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias, TypeVar
 
@@ -15,6 +16,7 @@ from cade_tf.layers.aggregators import MeanAggregator
 from cade_tf.layers.parallel_dense import parallel_matmul
 from cade_tf.layers.sparse_ops import Children, Segments
 from cade_tf.models.dual_encoder import DualEncoder
+from cade_tf.retracing import traced_for_each_model
 from cade_tf.sampling.graph_tables import GraphTables
 from cade_tf.sampling.neighborhood import draw_children, draw_keys
 from cade_tf.sampling.neighbors import draw_places
@@ -27,8 +29,11 @@ CHUNK_DRAWS = 65536
 # Features at most this share of hidden vectors' width are averaged before they are multiplied.
 NARROW = 1 / 4
 
+# Up to so many bytes candidates are joined: gathers take less time, but they are there twice.
+JOINED_BYTES = 2**30
+
 Candidates: TypeAlias = tuple[tf.Tensor, ...]
-"""Candidates of all nodes by sampling, `[nodes, K or 1, dim]`; to join them would take twice."""
+"""Candidates of all nodes: `[nodes, K, dim]`, or `[nodes, 1, dim]` for each sampling."""
 
 Result = TypeVar("Result")
 
@@ -60,6 +65,16 @@ class WholePass:
         # A mean needs little memory besides its outputs.
         means = self._narrow is not None or self._projected is not None
         self._chunk_nodes = 2 * CHUNK_NODES if means else CHUNK_NODES
+        # A reference to itself would keep all tensors until Python looks for cycles.
+        this = weakref.proxy(self)
+
+        def encode(key: tf.Tensor, sampling: tf.Tensor) -> tf.Tensor:
+            return _joined(list(this._one_sampling(key, sampling)))
+
+        self._encode: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] = encode
+        if means and model.samplings > 1 and graph.num_nodes <= self._chunk_nodes:
+            # Done K times per pass; compiled, it takes less time and more memory.
+            self._encode = traced_for_each_model(tf.function(encode, autograph=False))
 
     @staticmethod
     def memory(model: DualEncoder, num_nodes: int, *, together: bool = True) -> int:
@@ -77,9 +92,16 @@ class WholePass:
         draws = sum(model.fanouts) + 2 * max(model.fanouts)
         return num_nodes * (4 * vectors + 8 * draws)
 
+    @staticmethod
+    def parts(model: DualEncoder, num_nodes: int) -> int:
+        """How many tensors hold the candidates."""
+        return 1 if 4 * num_nodes * model.k * model.dim <= JOINED_BYTES else model.samplings
+
     def candidates(self, key: tf.Tensor) -> Candidates:
-        """Candidates of all nodes for the draws of a key."""
-        return tuple(_joined(list(self._one_sampling(key, number))) for number in self._samplings())
+        """Candidates of all nodes for the draws of a key, in as many tensors as `parts` says."""
+        found = tuple(self._encode(key, number) for number in self._samplings())
+        joins = len(found) > 1 and self.parts(self.model, self.graph.num_nodes) == 1
+        return (tf.concat(found, axis=1),) if joins else found
 
     def chunks(self, key: tf.Tensor) -> Iterator[tf.Tensor]:
         """The same, some nodes after the others, for uses that need not see all at once."""
@@ -94,8 +116,7 @@ class WholePass:
         """Candidates by one sampling, chunk by chunk."""
         below: list[tf.Tensor] = []
         for level in reversed(range(1, self.model.sagb.depth)):
-            chunks = list(self._level(level, key, sampling, below))
-            below = [_joined(parts) for parts in zip(*chunks, strict=True)]
+            below = _all_nodes(self._level(level, key, sampling, below))
         for rounds in self._level(0, key, sampling, below):
             yield self.model.normalized(rounds[-1])
 
@@ -225,6 +246,11 @@ def _is_narrow(model: DualEncoder) -> bool:
 
 def _nodes(part: slice) -> tf.Tensor:
     return tf.range(part.start, part.stop, dtype=tf.int64)
+
+
+def _all_nodes(chunks: Iterator[list[tf.Tensor]]) -> list[tf.Tensor]:
+    """Outputs of all rounds, joined; the chunks are gone before anything else is computed."""
+    return [_joined(parts) for parts in zip(*chunks, strict=True)]
 
 
 def _joined(parts: Sequence[tf.Tensor]) -> tf.Tensor:

@@ -94,6 +94,7 @@ def test_a_pass_may_be_done_in_parts(name, options, monkeypatch):
     expected = embed(model, tables)
     monkeypatch.setattr(whole_pass, "CHUNK_NODES", 4)
     monkeypatch.setattr(whole_pass, "CHUNK_DRAWS", 3)
+    monkeypatch.setattr(whole_pass, "JOINED_BYTES", 0)
     np.testing.assert_allclose(embed(model, tables), expected, rtol=1e-5, atol=1e-6)
 
 
