@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from cade_tf.errors import InputError
 from cade_tf.layers.parallel_dense import ParallelDense, Rows, StackedGlorotUniform, parallel_matmul
-from cade_tf.layers.recurrence import last_states, read_child
+from cade_tf.layers.recurrence import last_states, read_child, split_gates
 from cade_tf.layers.sparse_ops import (
     Children,
     Segments,
@@ -214,7 +214,7 @@ class LSTMAggregator(Aggregator):
             reading = np.count_nonzero(degrees > position)
             gates = tf.gather(values, columns[starts[:reading] + position])
             gates += parallel_matmul(tf.cast(state[:reading], values.dtype), kernel)
-            read = read_child(gates, tf.cast(memory[:reading], values.dtype))
+            read = read_child(split_gates(gates), tf.cast(memory[:reading], values.dtype))
             state[:reading], memory[:reading] = read.state(), read.memory
         result = np.empty_like(state)
         result[order] = state

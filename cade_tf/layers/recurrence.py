@@ -2,9 +2,11 @@
 
 TensorFlow's gradient of the unrolled loop keeps every intermediate value, and for each position a
 matrix as large as that of all children. Here a position keeps its gates and its memory, all else
-is computed again, and one product brings the gradients of all positions to the children.
+is computed again, and one product brings the gradients of all positions to the children. The gates
+are computed apart: a product for each takes less than one for all and a copy of its parts.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -26,14 +28,19 @@ class Cell(NamedTuple):
         return self.leave * tf.tanh(self.memory)
 
 
-def read_child(gates: tf.Tensor, memory: tf.Tensor) -> Cell:
+def read_child(gates: Sequence[tf.Tensor], memory: tf.Tensor) -> Cell:
     """What becomes of nodes that read one child each.
 
     Args:
-        gates: `[..., 4 units]`, i, f, c, o before their activations.
+        gates: i, f, c, o before their activations, each `[..., units]`.
         memory: `[..., units]`, the memory before the child.
     """
-    return Cell(*_cell(gates, memory))
+    return Cell(*_cell(*gates, memory))
+
+
+def split_gates(joined: tf.Tensor) -> list[tf.Tensor]:
+    """i, f, c, o of `[..., 4 units]`."""
+    return tf.split(joined, 4, axis=-1)
 
 
 def last_states(inputs: tf.Tensor, index: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
@@ -54,10 +61,14 @@ def last_states(inputs: tf.Tensor, index: tf.Tensor, kernel: tf.Tensor) -> tf.Te
     def read(inputs: tf.Tensor, kernel: tf.Tensor) -> tuple[tf.Tensor, Any]:
         cells: list[Cell] = []
         state, memory = nothing, nothing
+        parts, kernels = split_gates(inputs), split_gates(kernel)
         for position in range(index.shape[1]):
-            gates = tf.gather(inputs, by_position[position], axis=1)
+            gates = [tf.gather(part, by_position[position], axis=1) for part in parts]
             if position:
-                gates += tf.matmul(state, kernel)
+                gates = [
+                    gate + _product(state, weights)
+                    for gate, weights in zip(gates, kernels, strict=True)
+                ]
             cells.append(read_child(gates, memory))
             memory = cells[-1].memory
             state = cells[-1].state()
@@ -75,8 +86,8 @@ def last_states(inputs: tf.Tensor, index: tf.Tensor, kernel: tf.Tensor) -> tf.Te
                 if position:
                     squashed = squashed_before
                     read_state = cells[position - 1].leave * squashed
-                    d_kernel += tf.matmul(read_state, found, transpose_a=True)
-                    d_state = tf.matmul(found, kernel, transpose_b=True)
+                    d_kernel += _product(read_state, found, transpose_a=True)
+                    d_state = _product(found, kernel, transpose_b=True)
             order = tf.reshape(by_position, [-1])
             # Set by set, so that never more than the gradients of one stand twice in memory.
             sets = zip(*(tf.unstack(of_sets) for of_sets in reversed(d_gates)), strict=True)
@@ -88,12 +99,25 @@ def last_states(inputs: tf.Tensor, index: tf.Tensor, kernel: tf.Tensor) -> tf.Te
     return read(inputs, kernel)
 
 
+def _product(left: tf.Tensor, right: tf.Tensor, **transposed: bool) -> tf.Tensor:
+    """Products set by set; that of a single set has two dimensions, which is faster."""
+    if left.shape[0] > 1:
+        return tf.matmul(left, right, **transposed)
+    product = tf.matmul(tf.squeeze(left, 0), tf.squeeze(right, 0), **transposed)
+    return tf.expand_dims(product, 0)
+
+
 # Functions, so that a saved graph holds their operations once.
 
 
 @tf.function(autograph=False)
-def _cell(gates: tf.Tensor, memory: tf.Tensor) -> tuple[tf.Tensor, ...]:
-    enter, forget, candidate, leave = tf.split(gates, 4, axis=-1)
+def _cell(
+    enter: tf.Tensor,
+    forget: tf.Tensor,
+    candidate: tf.Tensor,
+    leave: tf.Tensor,
+    memory: tf.Tensor,
+) -> tuple[tf.Tensor, ...]:
     enter, forget, leave = tf.sigmoid(enter), tf.sigmoid(forget), tf.sigmoid(leave)
     candidate = tf.tanh(candidate)
     return enter, forget, candidate, leave, forget * memory + enter * candidate
