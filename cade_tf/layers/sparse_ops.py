@@ -59,7 +59,7 @@ def gather_rows(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
 def scatter_rows(upstream: tf.Tensor, index: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
     """The gradient of `values[index]`: sums of the rows of `upstream` that came from each row."""
     if not _has_kernel(upstream.dtype):
-        return tf.math.unsorted_segment_sum(upstream, index, tf.shape(values)[0])
+        return tf.cast(scatter_rows(_wide(upstream), index, values), upstream.dtype)
     weights = tf.ones([tf.size(index)], upstream.dtype)
     return _scatter(upstream, tf.expand_dims(index, 1), weights, values)
 
@@ -75,7 +75,7 @@ def gather_mean(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
         `[n, ...]`.
     """
     if not _has_kernel(values.dtype):
-        return _segment_mean(values, index)
+        return tf.cast(gather_mean(_wide(values), index), values.dtype)
     weights = tf.fill([tf.size(index)], 1.0 / tf.cast(tf.shape(index)[1], values.dtype))
 
     @tf.custom_gradient
@@ -162,9 +162,8 @@ def gather_self_and_mean(
         `[n, 2, ...]` or `[n, ...]`.
     """
     if not _has_kernel(values.dtype):
-        means = [_segment_mean(values, index) for index in children]
-        both = tf.gather(values, own), tf.concat(means, axis=0)
-        return tf.stack(both, axis=1) if stacked else both[0] + both[1]
+        both = gather_self_and_mean(_wide(values), own, children, stacked=stacked)
+        return tf.cast(both, values.dtype)
     step = 2 if stacked else 1
     count = step * tf.size(own)
     places, weights = _places_of_self_and_mean(own, children, step, values.dtype)
@@ -213,7 +212,7 @@ def _places_of_self_and_mean(
 def sparse_matmul(rows: Rows, kernel: tf.Tensor) -> tf.Tensor:
     """Product of a `tf.SparseTensor` without gradient and a dense matrix with one."""
     if not _has_kernel(kernel.dtype):
-        return tf.sparse.sparse_dense_matmul(tf.cast(rows, kernel.dtype), kernel)
+        return tf.cast(sparse_matmul(_wide(rows), _wide(kernel)), kernel.dtype)
     matrix = tf.raw_ops.SparseTensorToCSRSparseMatrix(
         indices=rows.indices, values=rows.values, dense_shape=rows.dense_shape
     )
@@ -229,7 +228,12 @@ def sparse_matmul(rows: Rows, kernel: tf.Tensor) -> tf.Tensor:
 
 
 def _has_kernel(dtype: tf.DType) -> bool:
+    """Sparse products know no half precision: there they are float32, which is exact as well."""
     return dtype in (tf.float32, tf.float64)
+
+
+def _wide(values: Rows) -> Rows:
+    return tf.cast(values, tf.float32)
 
 
 def _flat(values: tf.Tensor, shape: tf.TensorShape | None = None) -> tf.Tensor:
@@ -270,13 +274,3 @@ def _scatter(
     # A SavedModel traces the gradient without telling its shape.
     sums = tf.raw_ops.SparseMatrixMatMul(a=matrix, b=_flat(upstream, values.shape))
     return tf.reshape(sums, tf.shape(values))
-
-
-def _segment_mean(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
-    """For types that the sparse product does not know (half precision)."""
-    shape = tf.shape(index)
-    segments = tf.repeat(tf.range(shape[0]), shape[1])
-    means = tf.sparse.segment_mean(
-        _flat(values), tf.reshape(index, [-1]), segments, num_segments=shape[0]
-    )
-    return tf.reshape(means, [-1, *values.shape[1:]])
