@@ -145,11 +145,17 @@ def _scores(model: DualEncoder, pairs: int, negatives: int) -> Iterator[Product]
 
 def bare_products(found: list[Product]) -> Callable[[], object]:
     """A compiled function that does the products, and nothing else, on random numbers."""
+
+    def factor(product: Product, rows: int, columns: int) -> tf.Tensor:
+        # As a step has them: a single product of two dimensions is faster than a batch of one.
+        batch = [product.batch] if product.batch > 1 else []
+        return tf.random.uniform([*batch, rows, columns])
+
     factors = [
         (
-            tf.random.uniform([p.batch, p.rows, p.inner]),
-            tf.random.uniform([p.batch, p.inner, p.columns]),
-            tf.random.uniform([p.batch, p.rows, p.columns]),
+            factor(p, p.rows, p.inner),
+            factor(p, p.inner, p.columns),
+            factor(p, p.rows, p.columns),
             p.gradients,
         )
         for p in found
@@ -164,7 +170,7 @@ def bare_products(found: list[Product]) -> Callable[[], object]:
             if gradients == 2:
                 results.append(tf.matmul(gradient, right, transpose_b=True))
         # Numbers that depend on all products, so that none is left out, and hold none in memory.
-        return [result[0, 0, 0] for result in results]
+        return [tf.reshape(result, [-1])[0] for result in results]
 
     run()
     return run
