@@ -124,6 +124,7 @@ def _recurrent(model: DualEncoder, layer: SageLayer, levels: tuple[int, ...]) ->
     aggregate = layer.aggregate
     if isinstance(aggregate, LSTMAggregator):
         for nodes, fanout in zip(levels, model.fanouts, strict=False):
+            # One product for the four gates takes least; a step does four, and copies less.
             one = Product(nodes, aggregate.units, 4 * aggregate.units, model.parameter_sets)
             # The state before the first child is zero.
             yield from [one] * (fanout - 1)
