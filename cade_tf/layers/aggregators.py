@@ -13,13 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from cade_tf.errors import InputError
-from cade_tf.layers.parallel_dense import (
-    ParallelDense,
-    Rows,
-    StackedGlorotUniform,
-    add_bias,
-    parallel_matmul,
-)
+from cade_tf.layers.parallel_dense import ParallelDense, Rows, StackedGlorotUniform, parallel_matmul
 from cade_tf.layers.recurrence import last_states, read_child, split_gates
 from cade_tf.layers.sparse_ops import (
     Children,
@@ -195,7 +189,7 @@ class LSTMAggregator(Aggregator):
     def transform(self, values: Rows) -> tf.Tensor:
         """A child's input product, which is the same for every parent."""
         inputs = self.dense(values)
-        return add_bias(inputs, tf.cast(self.bias, inputs.dtype))
+        return inputs + tf.cast(self.bias, inputs.dtype)
 
     def reduce(self, values: tf.Tensor, index: Children) -> tf.Tensor:
         """Reads the children one after the other."""
