@@ -65,6 +65,11 @@ class WholePass:
         # A mean needs little memory besides its outputs.
         means = self._narrow is not None or self._projected is not None
         self._chunk_nodes = 2 * CHUNK_NODES if means else CHUNK_NODES
+        # On a small graph time counts for more than memory.
+        small = self.parts(model, graph.num_nodes) == 1
+        self._bias: tf.Tensor | None = None
+        if model.bias is not None and small:
+            self._bias = model.bias(bias_rows_of(graph, _nodes(slice(0, graph.num_nodes))))
         # A reference to itself would keep all tensors until Python looks for cycles.
         this = weakref.proxy(self)
 
@@ -72,8 +77,8 @@ class WholePass:
             return _joined(list(this._one_sampling(key, sampling)))
 
         self._encode: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] = encode
-        if means and model.samplings > 1 and graph.num_nodes <= self._chunk_nodes:
-            # Done K times per pass; compiled, it takes less time and more memory.
+        if means and model.samplings > 1 and small:
+            # Done K times per pass.
             self._encode = traced_for_each_model(tf.function(encode, autograph=False))
 
     @staticmethod
@@ -219,7 +224,10 @@ class WholePass:
     def _with_bias(self, hidden: tf.Tensor, part: slice, rounds_done: int) -> tf.Tensor:
         if self.model.bias is None or rounds_done == self.model.sagb.depth:
             return hidden
-        bias = self.model.bias(bias_rows_of(self.graph, _nodes(part)))
+        if self._bias is None:
+            bias = self.model.bias(bias_rows_of(self.graph, _nodes(part)))
+        else:
+            bias = _part(self._bias, part)
         return hidden + tf.expand_dims(tf.cast(bias, hidden.dtype), 1)
 
     def _project_features(self) -> tuple[tf.Tensor, tf.Tensor]:
