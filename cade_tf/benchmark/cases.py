@@ -158,7 +158,7 @@ def first_step(options: BenchOptions, *, config: str) -> Iterator[Measurement]:
         config: Options of the run, as JSON.
     """
     # As the command does: importing it is a part of the start.
-    from cade_tf.experiments import comparison  # noqa: F401
+    from cade_tf.experiments import side_by_side  # noqa: F401
 
     settings = Config.from_json(config)
     graph = datasets.load(settings)

@@ -15,7 +15,7 @@ from cade_tf.benchmark.options import CASES, QUICKSTART, BenchOptions
 from cade_tf.benchmark.processes import Job, JobFailed, output_lines, run_job
 from cade_tf.config import AGGREGATORS, MODELS
 from cade_tf.presets.recommended import STEPS as RECOMMENDED_STEPS
-from cade_tf.progress import Progress
+from cade_tf.progress import Shown, make_bar
 
 PEER_STEPS, PEER_WARMUP = 60, 10
 PEER_KINDS = {
@@ -41,23 +41,26 @@ class Results:
     failures: dict[str, str]
 
 
-def run(options: BenchOptions, keep: Callable[[Results], object]) -> Results:
+def run(
+    options: BenchOptions, keep: Callable[[Results], object], *, progress: Shown = True
+) -> Results:
     """Runs the cases that the options choose; a part that fails does not stop the others.
 
     Args:
         options: Options, already sized.
         keep: Called with all results so far after every part.
+        progress: Whether, or how, to show what is done.
     """
     parts = list(parts_of(options))
     found: list[Measurement] = []
     failures: dict[str, str] = {}
-    with Progress("bench", len(parts), "parts", plain_seconds=0.0) as progress:
+    with make_bar(progress, "bench", len(parts), "parts", plain_seconds=0.0) as bar:
         for title, work in parts:
             try:
                 found += work()
             except JobFailed as error:
                 failures[title] = str(error)
-            progress.advance(note=title + (": failed" if title in failures else ""))
+            bar.advance(note=title + (": failed" if title in failures else ""))
             keep(Results(joined(found), failures))
     return Results(joined(found), failures)
 

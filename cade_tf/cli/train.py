@@ -14,19 +14,19 @@ def run(config: Config) -> int:
     checks.data(config)
     run_dir = checks.writable_folder("run_dir", config.run_dir or default_run_dir(config))
     logs.configure(config.verbosity)
-    from cade_tf.experiments import comparison
+    from cade_tf.experiments import side_by_side
 
     progress = config.verbosity != "error"
     if config.cluster or config.memory_map:
         from cade_tf.scale import sharded_run
 
         work = sharded_run.run_cluster if config.cluster else sharded_run.run_mapped
-        rows = comparison.rows_of(config, work(config, run_dir, progress=progress))
+        rows = side_by_side.rows_of(config, work(config, run_dir, progress=progress))
     else:
-        rows = comparison.run_methods(config, run_dir, progress=progress)
+        rows = side_by_side.run_methods(config, run_dir, progress=progress)
     if not rows:
         return 0
-    print(comparison.table(rows))
+    print(side_by_side.table(rows))
     print(f"Embeddings: {run_dir / 'embeddings.npy'} (rows as in {run_dir / 'node_ids.txt'})")
     print(f"TensorBoard: tensorboard --logdir {run_dir}")
     return 0

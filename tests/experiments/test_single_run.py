@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cade_tf.config import Config
-from cade_tf.experiments import comparison, single_run, untrained
+from cade_tf.experiments import side_by_side, single_run, untrained
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.splits import NodeSplit
 from tests.presets.kinds import NODES, generated
@@ -20,7 +20,7 @@ def run(folder, graph, caplog, **options):
     graph.save(folder / "graph.npz")
     config = Config.from_given(graph=str(folder / "graph.npz"), **SMALL, **options)
     with caplog.at_level(logging.INFO, "cade_tf"):
-        (row,) = comparison.run_methods(config, folder / "run", progress=False)
+        (row,) = side_by_side.run_methods(config, folder / "run", progress=False)
     result = json.loads((folder / "run" / "result.json").read_text())
     return result, row, caplog.text
 
@@ -32,7 +32,7 @@ def test_without_a_ratio_all_nodes_are_trained_on_and_labels_are_held_out(tmp_pa
     assert result["scores"]["logreg"]["train_nodes"] == 350
     assert result["scores"]["logreg"]["test_nodes"] == 150
     assert "Training sees all 500 nodes; a probe learns the labels of 350" in said
-    assert "(micro-F1 of held-out labels, by probe)" in comparison.table([row])
+    assert "(micro-F1 of held-out labels, by probe)" in side_by_side.table([row])
 
 
 def test_with_a_ratio_unseen_nodes_are_scored(tmp_path, caplog):
@@ -58,7 +58,7 @@ def test_without_labels_no_node_is_hidden_and_some_edges_are_scored(tmp_path, ca
     assert all(scores["auc"] > 0.6 for scores in result["comparison"])
     hidden = round(0.05 * graph.num_edges)
     assert f"and {graph.num_edges - hidden:,} of {graph.num_edges:,} edges" in said
-    assert "edges that training did not see" in comparison.table([row])
+    assert "edges that training did not see" in side_by_side.table([row])
 
 
 def test_of_many_hidden_edges_a_sample_is_scored(tmp_path, caplog, monkeypatch):
@@ -74,7 +74,7 @@ def test_without_labels_no_edge_is_hidden_where_that_is_asked_for(tmp_path, capl
     result, row, said = run(tmp_path, without_labels(), caplog, held_out_edges=0.0)
     assert (result["scores"], result["comparison"]) == ({}, [])
     assert "there are no labels to score by (cade links scores hidden edges)" in said
-    assert "edges that training" not in comparison.table([row])
+    assert "edges that training" not in side_by_side.table([row])
 
 
 def test_the_models_scores_come_with_those_of_no_training(tmp_path, caplog):
@@ -84,7 +84,7 @@ def test_the_models_scores_come_with_those_of_no_training(tmp_path, caplog):
     for scores in result["comparison"]:
         assert 0 < scores["few_labels"] <= 1
         assert 0 < scores["all_labels"] <= 1
-    table = comparison.table([row])
+    table = side_by_side.table([row])
     assert "smoothed PCA" in table
     assert "with all labels and with 20 per class" in table
 
