@@ -19,7 +19,7 @@ from scipy.special import softmax
 from cade_tf.config import Config
 from cade_tf.evaluation import classification
 from cade_tf.experiments.cells import commit, load_graph, part_of
-from cade_tf.experiments.declarations import TITLES
+from cade_tf.experiments.declarations import FIXED_SPLIT, labelled_title
 from cade_tf.experiments.methods import METHODS
 from cade_tf.experiments.plots import axes_of
 from cade_tf.experiments.report import REPORT_FILE, markdown_table, notes_of, write_page
@@ -132,7 +132,7 @@ CURVES = tuple(
     for dataset in ("pubmed", "blogcatalog", "digits")
     for model, readings in _READINGS.items()
     for normalize in readings
-)
+) + tuple(Curve("subppi", model) for model in _READINGS)
 
 
 def trace(curve: Curve, folder: Path, cache_dir: Path, data_dir: str | None = None) -> None:
@@ -290,7 +290,7 @@ def write(folder: Path) -> Path:
     parts = [f"# {TITLE}", _PREAMBLE, *notes_of(folder)]
     for dataset in dict.fromkeys(curve.dataset for curve in CURVES):
         mine = {c: read(c, folder) for c in CURVES if c.dataset == dataset}
-        parts.append(f"## {TITLES[dataset]}, {100 * UNSEEN:.0f} % unseen, validation nodes")
+        parts.append(f"## {_heading(dataset)}")
         if not any(mine.values()):
             parts.append("Not run yet.")
             continue
@@ -300,6 +300,11 @@ def write(folder: Path) -> Path:
             parts.append(f"![{picture.name}]({picture.name})")
         parts += ["What the models are like:", _diagnosis_table(mine)]
     return write_page(folder / REPORT_FILE, parts)
+
+
+def _heading(dataset: str) -> str:
+    split = "the data's own split" if dataset in FIXED_SPLIT else f"{100 * UNSEEN:.0f} % unseen"
+    return f"{labelled_title(dataset)}, {split}, validation nodes"
 
 
 def _score_table(curves: Mapping[Curve, list[dict[str, Any]]], probe: str) -> str:
@@ -331,8 +336,7 @@ def _draw(
     dataset: str, curves: Mapping[Curve, list[dict[str, Any]]], probe: str, folder: Path
 ) -> Path:
     path = folder / f"{dataset}-{probe}.png"
-    title = f"{TITLES[dataset]}, {100 * UNSEEN:.0f} % unseen, validation nodes"
-    with axes_of(path, title, "step of 512 pairs", f"micro-F1, probe {probe}, %") as axes:
+    with axes_of(path, _heading(dataset), "step of 512 pairs", f"micro-F1, probe {probe}, %") as axes:
         for place, (curve, points) in enumerate(curves.items()):
             if points:
                 steps, scores = [p["step"] for p in points], [100 * p[probe] for p in points]
