@@ -336,7 +336,9 @@ def _draw(
     dataset: str, curves: Mapping[Curve, list[dict[str, Any]]], probe: str, folder: Path
 ) -> Path:
     path = folder / f"{dataset}-{probe}.png"
-    with axes_of(path, _heading(dataset), "step of 512 pairs", f"micro-F1, probe {probe}, %") as axes:
+    with axes_of(
+        path, _heading(dataset), "step of 512 pairs", f"micro-F1, probe {probe}, %"
+    ) as axes:
         for place, (curve, points) in enumerate(curves.items()):
             if points:
                 steps, scores = [p["step"] for p in points], [100 * p[probe] for p in points]
