@@ -209,6 +209,13 @@ class ModelOptions(Options):
         "share of the smoothed part; it has a quarter of the dimensions. 0: there is none.",
         minimum=0.0,
     )
+    position_weight: float = option(
+        0.0,
+        "Length of a part of the smoothing initialisation that holds nodes' positions in the "
+        "graph, as a share of the smoothed part; it has a quarter of the dimensions, and the "
+        "global bias starts with it. 0: there is none, and the global bias starts at zero.",
+        minimum=0.0,
+    )
     remove_mean: bool = option(
         False,
         "Whether the smoothing initialisation leaves out the direction in which the mean of all "
@@ -238,6 +245,18 @@ class ModelOptions(Options):
                         getattr(self, name),
                         "Change one of them.",
                     )
+        if self.position_weight and not self.has_bias:
+            raise InputError(
+                "position_weight",
+                "0 for a model without a global bias",
+                self.position_weight,
+                "Take a CADE model of at least two layers with its global bias, or leave it out.",
+            )
+
+    @property
+    def has_bias(self) -> bool:
+        """Whether the model reads a global bias, which hidden layers alone have."""
+        return self.global_bias and self.model != "graphsage" and len(self.fanouts) > 1
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

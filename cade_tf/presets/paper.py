@@ -49,6 +49,7 @@ FROM_GRAPHSAGE: dict[str, Any] = {
     "initialization": "glorot",
     "self_weights": (0.7,),  # these three are read by the smoothing start only
     "own_weight": 0.0,
+    "position_weight": 0.0,
     "remove_mean": False,
 }
 

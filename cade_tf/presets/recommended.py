@@ -2,7 +2,8 @@
 
 The encoder starts as a filter: most dimensions hold features smoothed over neighbours, which tell
 clusters, links and, with few labels, classes; the others hold the node's own features, of which
-many labels can make use. A short training with a softmax over partners (InfoNCE) bends it towards
+many labels can make use. Where features say little about edges, some hold positions in the graph,
+with which the global bias starts. A short training with a softmax over partners (InfoNCE) bends it towards
 what neighbours share. The graph decides how features are scaled, how much of a node is its own and
 how long a step of training is.
 """
@@ -15,6 +16,7 @@ from typing import Any
 
 from cade_tf.config import Config, FeatureOptions
 from cade_tf.graph.graph import Graph
+from cade_tf.presets.positions import position_weight
 from cade_tf.presets.statistics import GraphStatistics, mean_share
 
 SCALINGS = {
@@ -144,6 +146,8 @@ def recommend(graph: Graph, config: Config, given: Collection[str] = ()) -> Reco
         # Only the chief keeps the best weights, and the others would not wait for them.
         changes.pop("stop_on")
     changes = {name: value for name, value in changes.items() if name not in given}
+    if smooths and config.has_bias and statistics.kind != "none" and "position_weight" not in given:
+        changes["position_weight"] = position_weight(graph, config.replace(**changes))
     return Recommendation(changes, _reasons(statistics, config.replace(**changes)), statistics)
 
 
@@ -190,7 +194,7 @@ def _reasons(statistics: GraphStatistics, config: Config) -> tuple[str, ...]:
             f"of which neighbours share {statistics.autocorrelation:.3f}"
         )
         if statistics.autocorrelation < LITTLE_ALIKE:
-            features += " (little: edges alone, without features, may tell more)"
+            features += " (little)"
         if statistics.zero_rows:
             features += f"; {statistics.zero_rows:.0%} of the nodes have none"
     read = f"Read: {statistics.nodes:,} nodes, mean degree {statistics.mean_degree:.1f}, {features}"
@@ -198,6 +202,8 @@ def _reasons(statistics: GraphStatistics, config: Config) -> tuple[str, ...]:
     start = "random weights"
     if config.initialization == "smoothing":
         start = f"self weight {weights} and own features at {config.own_weight:g} of its length"
+        if config.position_weight:
+            start += f", positions at {config.position_weight:g} (hidden edges ask for them)"
         if config.remove_mean:
             start += ", without what all nodes share"
     length = f"{config.epochs} epochs" if config.epochs else f"{config.steps} steps"

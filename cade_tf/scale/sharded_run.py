@@ -186,7 +186,7 @@ def fill_servers(
 def _bias_store(
     servers: cluster.Cluster, graph: ShardedGraph, config: Config
 ) -> ShardedBias | None:
-    if not config.global_bias or config.model == "graphsage" or len(config.fanouts) < 2:
+    if not config.has_bias:
         return None
     with servers.strategy.scope():
         watched = tf.Variable(0.0, trainable=False)

@@ -136,6 +136,7 @@ def _train(
                 model.prepared().features(graph),
                 self_weights=config.self_weights,
                 own_weight=config.own_weight,
+                position_weight=config.position_weight,
                 remove_mean=config.remove_mean,
                 seed=config.seed,
             )

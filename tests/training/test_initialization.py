@@ -6,10 +6,10 @@ import scipy.sparse as sp
 
 from cade_tf.config import Config
 from cade_tf.errors import InputError
+from cade_tf.graph import smoothing
 from cade_tf.graph.graph import Graph
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.models.factory import make_model
-from cade_tf.training import initialization
 from cade_tf.training.initialization import start_as_smoothing
 from cade_tf.training.trainer import train
 
@@ -47,12 +47,16 @@ def built_model(config: Config) -> DualEncoder:
     return model
 
 
-def filters(graph: Graph, weights: list[float]) -> list[np.ndarray]:
-    """(a I + (1 - a) P)^2, densely and from the definition."""
+def one_step(graph: Graph) -> np.ndarray:
+    """P, the mean over neighbours, densely and from the definition."""
     adjacency = graph.adjacency().toarray()
     adjacency[graph.degrees == 0, graph.degrees == 0] = 1
-    mean = adjacency / adjacency.sum(1, keepdims=True)
-    steps = [a * np.eye(NODES) + (1 - a) * mean for a in weights]
+    return adjacency / adjacency.sum(1, keepdims=True)
+
+
+def filters(graph: Graph, weights: list[float]) -> list[np.ndarray]:
+    """(a I + (1 - a) P)^2."""
+    steps = [a * np.eye(NODES) + (1 - a) * one_step(graph) for a in weights]
     return [step @ step for step in steps]
 
 
@@ -67,8 +71,8 @@ def test_untrained_encoder_smooths_and_projects(
     model: str, sparse: bool, narrow: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not narrow:  # as if there were many more features
-        monkeypatch.setattr(initialization, "_NARROW", 0)
-        monkeypatch.setattr(initialization, "_OVERSAMPLING", 3)
+        monkeypatch.setattr(smoothing, "_NARROW", 0)
+        monkeypatch.setattr(smoothing, "_OVERSAMPLING", 3)
     graph = random_graph(sparse=sparse)
     config = options(model, self_weights=(0.6,), normalize="none")
     found = train(graph, config, progress=False).model.embed_full(graph, progress=False)
@@ -109,6 +113,31 @@ def test_a_quarter_of_the_dimensions_can_hold_own_features(model: str) -> None:
     np.testing.assert_allclose(np.abs(cosines), 1, atol=1e-3)
     lengths = [np.linalg.norm(part - part.mean(0)) for part in (smoothed, own)]
     assert lengths[1] / lengths[0] == pytest.approx(0.5, rel=1e-3)
+
+
+@pytest.mark.parametrize("model", ["cade_gb", "cade_ma"])
+def test_a_quarter_of_the_dimensions_can_hold_positions_by_the_global_bias(model: str) -> None:
+    graph, dim = random_graph(), 8
+    config = options(model, dim=dim, self_weights=(0.3,), position_weight=0.5, normalize="none")
+    trained = train(graph, config, progress=False).model
+    rows = trained.bias.table.numpy()
+    assert not rows[:, :6].any()
+    found = trained.embed_full(graph, progress=False)
+    np.testing.assert_allclose(found[:, 6:], one_step(graph) @ rows[:, 6:], rtol=1e-4, atol=1e-5)
+    lengths = [np.linalg.norm(part - part.mean(0)) for part in (found[:, :6], found[:, 6:])]
+    assert lengths[1] / lengths[0] == pytest.approx(0.5, rel=0.01)
+
+
+def test_a_new_node_has_the_position_of_its_known_neighbours() -> None:
+    graph = random_graph()
+    known = graph.subgraph(np.arange(NODES - 10))
+    config = options("cade_gb", dim=8, position_weight=1.0, normalize="none")
+    trained = train(known, config, progress=False).model
+    rows = np.zeros((NODES, 8), np.float32)
+    rows[: NODES - 10] = trained.bias.table.numpy()
+    found = trained.embed_full(graph, progress=False)
+    np.testing.assert_allclose(found[:, 6:], (one_step(graph) @ rows)[:, 6:], rtol=1e-4, atol=1e-5)
+    assert found[NODES - 10 : NODES - 1, 6:].any(axis=1).sum() > 5
 
 
 def test_without_the_mean_embeddings_have_the_mean_zero() -> None:
