@@ -2,10 +2,10 @@
 
 The encoder starts as a filter: most dimensions hold features smoothed over neighbours, which tell
 clusters, links and, with few labels, classes; the others hold the node's own features, of which
-many labels can make use. Where features say little about edges, some hold positions in the graph,
-with which the global bias starts. A short training with a softmax over partners (InfoNCE) bends it towards
-what neighbours share. The graph decides how features are scaled, how much of a node is its own and
-how long a step of training is.
+many labels can make use. Where features say little about edges, some dimensions hold positions in
+the graph, with which the global bias starts. A short training with a softmax over partners
+(InfoNCE) bends it towards what neighbours share. The graph decides how features are scaled, how
+much of a node is its own and how long a step of training is.
 """
 
 import dataclasses
