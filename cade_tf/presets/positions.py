@@ -20,7 +20,7 @@ HIDDEN = 0.1
 MOST_EDGES = 20_000
 """Hidden edges that are scored."""
 
-WEIGHTS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
+WEIGHTS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5)
 """Lengths of positions that are tried, as shares of the smoothed part."""
 
 # A gain in AUC below this is not worth dimensions of the features.
