@@ -17,8 +17,8 @@ from cade_tf.graph.smoothing_start import SmoothingStart
 HIDDEN = 0.1
 """Share of the edges that is hidden."""
 
-MOST_EDGES = 20_000
-"""Hidden edges that are scored."""
+MOST_NODES = 20_000
+"""Of a larger graph a part of this size is looked at, nodes that are near each other."""
 
 WEIGHTS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5)
 """Lengths of positions that are tried, as shares of the smoothed part."""
@@ -44,6 +44,7 @@ def position_weight(graph: Graph, config: Config) -> float:
     >>> position_weight(Graph.from_edges(ring, features=noise), Config(dim=16)) > 0
     True
     """
+    graph = graph.subgraph(near_each_other(graph, MOST_NODES, config.seed))
     try:
         links = hidden_edges(graph, HIDDEN, 0.0, config.seed, train_non_edges=False)
     except InputError:
@@ -53,6 +54,41 @@ def position_weight(graph: Graph, config: Config) -> float:
     if largest < SMALLEST_GAIN:
         return 0.0
     return next(w for w in WEIGHTS if gains[w] >= SHARE_OF_GAIN * largest)
+
+
+def near_each_other(graph: Graph, count: int, seed: int) -> np.ndarray:
+    """Nodes around a random one, the nearest first; around others where a component ends.
+
+    Args:
+        graph: The graph.
+        count: How many, at most.
+        seed: Seed of the choice.
+
+    Returns:
+        Positions, ascending.
+
+    Example:
+
+    >>> path = Graph.from_edges([[i, i + 1] for i in range(9)])
+    >>> bool((np.diff(near_each_other(path, 4, seed=0)) == 1).all())
+    True
+    """
+    if graph.num_nodes <= count:
+        return np.arange(graph.num_nodes)
+    generator = np.random.default_rng(seed)
+    found = np.zeros(graph.num_nodes, bool)
+    missing, starts, frontier = count, 1, np.zeros(0, np.int64)
+    while missing:
+        if not len(frontier):
+            # More at a time: there may be many small components.
+            frontier = generator.permutation(np.flatnonzero(~found))[:starts]
+            starts *= 2
+        frontier = generator.permutation(frontier)[:missing]
+        found[frontier] = True
+        missing -= len(frontier)
+        neighbors = np.unique(graph.adjacency()[frontier].indices)
+        frontier = neighbors[~found[neighbors]]
+    return np.flatnonzero(found)
 
 
 def gains_by_weight(graph: Graph, links: LinkSplit, config: Config) -> dict[float, float]:
@@ -78,9 +114,8 @@ def gains_by_weight(graph: Graph, links: LinkSplit, config: Config) -> dict[floa
         remove_mean=config.remove_mean,
         seed=config.seed,
     )
-    chosen = [pairs[:MOST_EDGES] for pairs in (links.test_edges, links.test_non_edges)]
-    first, second = np.concatenate(chosen).T
-    linked = np.repeat([True, False], [len(pairs) for pairs in chosen])
+    first, second = np.concatenate([links.test_edges, links.test_non_edges]).T
+    linked = np.arange(len(first)) < len(links.test_edges)
     parts = (start.by_features(), start.by_positions())
     products = [np.einsum("ij,ij->i", part[first], part[second]) for part in parts]
     squares = [np.einsum("ij,ij->i", part, part) for part in parts]

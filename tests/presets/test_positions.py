@@ -9,7 +9,13 @@ from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.link_splits import hidden_edges
 from cade_tf.graph.smoothing_start import SmoothingStart
-from cade_tf.presets.positions import WEIGHTS, gains_by_weight, position_weight
+from cade_tf.presets import positions
+from cade_tf.presets.positions import (
+    WEIGHTS,
+    gains_by_weight,
+    near_each_other,
+    position_weight,
+)
 from cade_tf.presets.recommended import recommend
 from cade_tf.training.trainer import train
 
@@ -48,6 +54,23 @@ def test_features_that_say_all_about_edges_stay_alone():
 def test_a_graph_too_small_to_hide_edges_in_has_none():
     pair = Graph.from_edges([[0, 1]], features=np.eye(2))
     assert position_weight(pair, start()) == 0
+
+
+def test_of_a_large_graph_nodes_near_each_other_are_looked_at(monkeypatch):
+    graph = blocks()
+    nodes = near_each_other(graph, 120, seed=3)
+    assert len(nodes) == len(np.unique(nodes)) == 120
+    # There are no edges between blocks of 50: the first is found whole before another begins.
+    sizes = np.unique(nodes % BLOCKS, return_counts=True)[1]
+    assert max(sizes) == 50
+    assert len(sizes) < BLOCKS
+    monkeypatch.setattr(positions, "MOST_NODES", 200)
+    assert position_weight(graph, start()) > 0
+
+
+def test_components_that_are_small_do_not_keep_a_sample_small():
+    pairs = Graph.from_edges(np.arange(2000).reshape(-1, 2))
+    assert len(near_each_other(pairs, 999, seed=0)) == 999
 
 
 @pytest.mark.parametrize("options", [
