@@ -16,6 +16,8 @@ from typing import Any
 
 from cade_tf.config import Config, FeatureOptions
 from cade_tf.graph.graph import Graph
+from cade_tf.presets.hidden_edges import HiddenEdges
+from cade_tf.presets.noise import is_noisy
 from cade_tf.presets.positions import position_weight
 from cade_tf.presets.statistics import GraphStatistics, mean_share
 
@@ -122,7 +124,12 @@ def recommend(graph: Graph, config: Config, given: Collection[str] = ()) -> Reco
     ('standard_row', False)
     """
     statistics = GraphStatistics.measure(graph, seed=config.seed)
-    changes: dict[str, Any] = {"feature_scaling": SCALINGS[statistics.kind], **_TRAINING}
+    scaling = config.feature_scaling if "feature_scaling" in given else SCALINGS[statistics.kind]
+    options = FeatureOptions(feature_scaling=scaling)
+    hidden = None if statistics.kind == "none" else HiddenEdges.of(graph, config.seed)
+    if hidden is not None and is_noisy(hidden, options, config.seed):
+        statistics = dataclasses.replace(statistics, noisy=True)
+    changes: dict[str, Any] = {"feature_scaling": scaling, **_TRAINING}
     if config.model == "cade_ms":
         changes["fanouts"] = MS_FANOUTS
     smooths = all(
@@ -132,10 +139,7 @@ def recommend(graph: Graph, config: Config, given: Collection[str] = ()) -> Reco
         changes |= _START
         changes["self_weights"] = self_weights(statistics, spread=config.model == "cade_ma")
         changes["own_weight"] = own_weight(statistics)
-        scaling = (
-            config.feature_scaling if "feature_scaling" in given else SCALINGS[statistics.kind]
-        )
-        shared = mean_share(graph, FeatureOptions(feature_scaling=scaling), seed=config.seed)
+        shared = mean_share(graph, options, seed=config.seed)
         # Of few features no direction can be spared.
         changes["remove_mean"] = statistics.width >= NARROW and shared > LARGE_MEAN
         changes["learning_rate"] = learning_rate(statistics)
@@ -146,8 +150,8 @@ def recommend(graph: Graph, config: Config, given: Collection[str] = ()) -> Reco
         # Only the chief keeps the best weights, and the others would not wait for them.
         changes.pop("stop_on")
     changes = {name: value for name, value in changes.items() if name not in given}
-    if smooths and config.has_bias and statistics.kind != "none" and "position_weight" not in given:
-        changes["position_weight"] = position_weight(graph, config.replace(**changes))
+    if smooths and config.has_bias and hidden is not None and "position_weight" not in given:
+        changes["position_weight"] = position_weight(hidden, config.replace(**changes))
     return Recommendation(changes, _reasons(statistics, config.replace(**changes)), statistics)
 
 
@@ -175,8 +179,8 @@ def own_weight(statistics: GraphStatistics) -> float:
 
 def _unlike(statistics: GraphStatistics) -> float:
     """From 0, neighbours are alike, to 1, they have nothing in common."""
-    if statistics.kind == "none":
-        # Positions come from neighbours, who share them.
+    if statistics.kind == "none" or statistics.noisy:
+        # Positions come from neighbours, who share them; noise is what neighbours do not share.
         return 0.0
     return math.exp(-max(statistics.autocorrelation, 0.0) / LITTLE_ALIKE)
 
@@ -195,6 +199,8 @@ def _reasons(statistics: GraphStatistics, config: Config) -> tuple[str, ...]:
         )
         if statistics.autocorrelation < LITTLE_ALIKE:
             features += " (little)"
+        if statistics.noisy:
+            features += ", as a node's own are mostly noise"
         if statistics.zero_rows:
             features += f"; {statistics.zero_rows:.0%} of the nodes have none"
     read = f"Read: {statistics.nodes:,} nodes, mean degree {statistics.mean_degree:.1f}, {features}"

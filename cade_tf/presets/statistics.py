@@ -30,6 +30,8 @@ class GraphStatistics:
         zero_rows: Share of nodes all of whose features are zero.
         autocorrelation: Mean cosine of two neighbours' features, each node's scaled to unit
             length, then centred; about 0 where neighbours have nothing in common.
+        noisy: Whether only means of features over neighbours follow edges, see `is_noisy`; not
+            measured here.
 
     Example:
 
@@ -46,6 +48,7 @@ class GraphStatistics:
     density: float
     zero_rows: float
     autocorrelation: float
+    noisy: bool = False
 
     @classmethod
     def measure(cls, graph: Graph, *, seed: int = 0) -> Self:

@@ -7,15 +7,10 @@ from sklearn.metrics import roc_auc_score
 from cade_tf.config import Config
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
-from cade_tf.graph.link_splits import hidden_edges
 from cade_tf.graph.smoothing_start import SmoothingStart
-from cade_tf.presets import positions
-from cade_tf.presets.positions import (
-    WEIGHTS,
-    gains_by_weight,
-    near_each_other,
-    position_weight,
-)
+from cade_tf.presets import hidden_edges
+from cade_tf.presets.hidden_edges import HiddenEdges, near_each_other
+from cade_tf.presets.positions import WEIGHTS, gains_by_weight
 from cade_tf.presets.recommended import recommend
 from cade_tf.training.trainer import train
 
@@ -53,7 +48,8 @@ def test_features_that_say_all_about_edges_stay_alone():
 
 def test_a_graph_too_small_to_hide_edges_in_has_none():
     pair = Graph.from_edges([[0, 1]], features=np.eye(2))
-    assert position_weight(pair, start()) == 0
+    assert HiddenEdges.of(pair, seed=0) is None
+    assert "position_weight" not in recommend(pair, Config()).changes
 
 
 def test_of_a_large_graph_nodes_near_each_other_are_looked_at(monkeypatch):
@@ -64,8 +60,8 @@ def test_of_a_large_graph_nodes_near_each_other_are_looked_at(monkeypatch):
     sizes = np.unique(nodes % BLOCKS, return_counts=True)[1]
     assert max(sizes) == 50
     assert len(sizes) < BLOCKS
-    monkeypatch.setattr(positions, "MOST_NODES", 200)
-    assert position_weight(graph, start()) > 0
+    monkeypatch.setattr(hidden_edges, "MOST_NODES", 200)
+    assert HiddenEdges.of(graph, seed=0).visible.num_nodes == 200
 
 
 def test_components_that_are_small_do_not_keep_a_sample_small():
@@ -84,17 +80,17 @@ def test_a_model_without_a_global_bias_has_no_place_for_positions(options):
 
 def test_gains_are_those_of_the_joined_vectors():
     graph, config = blocks(), start()
-    links = hidden_edges(graph, 0.1, 0.0, seed=1)
-    gains = gains_by_weight(graph, links, config)
+    hidden = HiddenEdges.of(graph, seed=1)
+    gains = gains_by_weight(hidden, config)
     features = graph.features - graph.features.mean(0)
     features /= features.std(0)
-    pairs = np.concatenate([links.test_edges, links.test_non_edges])
-    linked = np.arange(len(pairs)) < len(links.test_edges)
+    pairs = np.concatenate([hidden.edges, hidden.non_edges])
+    linked = np.arange(len(pairs)) < len(hidden.edges)
     scores = {}
     for weight in (0.0, *WEIGHTS):
         # Where the weight is 0 the columns of positions stay, so that nothing else differs.
         parts = SmoothingStart.of(
-            links.input_graph(graph), features, 16, self_weights=np.array([0.5]), own_weight=0.5,
+            hidden.visible, features, 16, self_weights=np.array([0.5]), own_weight=0.5,
             position_weight=weight or 1e-9,
         )  # fmt: skip
         rows = np.concatenate([parts.by_features(), parts.by_positions()], axis=1)
@@ -105,11 +101,10 @@ def test_gains_are_those_of_the_joined_vectors():
 
 
 def test_positions_tell_hidden_edges_that_features_do_not():
-    graph = blocks()
-    links = hidden_edges(graph, 0.1, 0.0, seed=1)
-    visible = links.input_graph(graph)
-    pairs = np.concatenate([links.test_edges, links.test_non_edges])
-    linked = np.arange(len(pairs)) < len(links.test_edges)
+    hidden = HiddenEdges.of(blocks(), seed=1)
+    visible = hidden.visible
+    pairs = np.concatenate([hidden.edges, hidden.non_edges])
+    linked = np.arange(len(pairs)) < len(hidden.edges)
     scores = []
     for weight in (0.0, 1.0):
         trained = train(visible, dim=16, steps=0, position_weight=weight, progress=False)
