@@ -1,4 +1,4 @@
-"""Whether single nodes' features are mostly noise, of which only neighbours' means tell anything."""
+"""Whether single nodes' features are mostly noise, of which only means over neighbours tell."""
 
 import numpy as np
 

@@ -5,6 +5,8 @@ positions only take their place. Some edges of the training graph are hidden, an
 without an edge by an untrained encoder: by features alone, and with positions of growing length.
 """
 
+import math
+
 import numpy as np
 
 from cade_tf.config import Config
@@ -15,6 +17,8 @@ from cade_tf.presets.hidden_edges import HiddenEdges
 WEIGHTS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5)
 """Lengths of positions that are tried, as shares of the smoothed part."""
 
+# Positions that tell edges from non-edges no better than this, alone, tell them by chance.
+LEAST_AUC = 0.55
 # A gain in AUC below this is not worth dimensions of the features.
 SMALLEST_GAIN = 0.01
 # The shortest positions are taken with which this share of the largest gain is won: the rest
@@ -38,19 +42,23 @@ def position_weight(hidden: HiddenEdges, config: Config) -> float:
     >>> position_weight(hidden, Config(dim=16)) > 0
     True
     """
-    gains = gains_by_weight(hidden, config)
+    auc = auc_by_weight(hidden, config)
+    gains = {weight: auc[weight] - auc[0.0] for weight in WEIGHTS}
     largest = max(gains.values())
-    if largest < SMALLEST_GAIN:
+    if largest < SMALLEST_GAIN or auc[math.inf] < LEAST_AUC:
         return 0.0
     return next(w for w in WEIGHTS if gains[w] >= SHARE_OF_GAIN * largest)
 
 
-def gains_by_weight(hidden: HiddenEdges, config: Config) -> dict[float, float]:
-    """What positions of each length add to the AUC of hidden edges.
+def auc_by_weight(hidden: HiddenEdges, config: Config) -> dict[float, float]:
+    """How well an untrained encoder tells hidden edges, by the length of its positions.
 
     Args:
         hidden: A training graph with features, and edges that it does not show.
         config: Options of the start.
+
+    Returns:
+        AUC by weight: 0, those in `WEIGHTS`, and infinity, for positions alone.
     """
     from sklearn.metrics import roc_auc_score
 
@@ -72,10 +80,12 @@ def gains_by_weight(hidden: HiddenEdges, config: Config) -> dict[float, float]:
     products = [np.einsum("ij,ij->i", part[first], part[second]) for part in parts]
     squares = [np.einsum("ij,ij->i", part, part) for part in parts]
 
-    def auc(weight: float) -> float:
-        lengths = np.sqrt(squares[0] + weight**2 * squares[1])
+    def auc(of_features: float, of_positions: float) -> float:
+        weights = (of_features**2, of_positions**2)
+        lengths = np.sqrt(sum(w * square for w, square in zip(weights, squares, strict=True)))
         scale = np.maximum(lengths[first] * lengths[second], np.finfo(np.float32).tiny)
-        return float(roc_auc_score(linked, (products[0] + weight**2 * products[1]) / scale))
+        scores = sum(w * product for w, product in zip(weights, products, strict=True)) / scale
+        return float(roc_auc_score(linked, scores))
 
-    without = auc(0.0)
-    return {weight: auc(weight) - without for weight in WEIGHTS}
+    found = {weight: auc(1.0, weight) for weight in (0.0, *WEIGHTS)}
+    return found | {math.inf: auc(0.0, 1.0)}
