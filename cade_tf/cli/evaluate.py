@@ -72,6 +72,7 @@ def run(options: EvaluateOptions) -> int:
     else:
         manifest.check(source, single_run.SPLIT_FILE)
         split = splits.NodeSplit.load(source / single_run.SPLIT_FILE)
+        split.check_fits(graph)
         embeddings = _of_run(source, graph)
         seen, name = split.train if config.validate_every else split.seen, config.model
     if graph.labels is None and options.run_dir is not None and options.plot is None:

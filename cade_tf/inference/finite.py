@@ -33,13 +33,15 @@ def require_finite(
     Traceback (most recent call last):
     cade_tf.errors.InputError: embeddings: expected finite numbers of at most 1e+15, ... node b. ...
     """
+    # In half precision `LARGEST` itself would be infinite.
+    dtype = np.promote_types(embeddings.dtype, np.float32)
     for first in range(0, len(embeddings), _CHUNK_ROWS):
-        fine = np.abs(embeddings[first : first + _CHUNK_ROWS]) <= LARGEST
+        rows = embeddings[first : first + _CHUNK_ROWS].astype(dtype, copy=False)
+        fine = np.abs(rows) <= LARGEST
         if not fine.all():
-            row = first + int(np.argmin(fine.all(axis=1)))
-            raise _refusal(
-                embeddings[row], f"position {row}" if ids is None else f"node {ids[row]}", name
-            )
+            row = int(np.argmin(fine.all(axis=1)))
+            node = f"position {first + row}" if ids is None else f"node {ids[first + row]}"
+            raise _refusal(rows[row], node, name)
     return embeddings
 
 
