@@ -1,6 +1,7 @@
-"""Mistakes that people make with tables and other libraries: refused by name, or read as meant."""
+"""Mistakes that people make, by hand: refused by name, or read as they were meant."""
 
 import gzip
+import shutil
 import types
 
 import networkx as nx
@@ -11,11 +12,21 @@ import pyarrow.parquet
 import pytest
 import scipy.sparse as sp
 
+from cade_tf.cli.app import main
+from cade_tf.config import Config
 from cade_tf.errors import InputError
+from cade_tf.evaluation.pictures import plot_embeddings
+from cade_tf.experiments import tuning
 from cade_tf.graph import readers
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.splits import NodeSplit
+from cade_tf.inference.frames import embeddings_frame
+from cade_tf.inference.neighbors import neighbors
 from cade_tf.inference.outputs import read_embeddings
+from cade_tf.models.factory import load_model
+from cade_tf.sklearn import NodeEmbedder
+from cade_tf.training.trainer import train
+from tests.trained_runs import make_graph, trained_run
 
 EDGES = "a,b\nb,c\nc,d\nd,a\n"
 RANDOM = np.random.default_rng(0).bytes(40_000).replace(b"\n", b"")
@@ -249,3 +260,80 @@ def test_embeddings_that_cannot_be_are_refused(case, form, tmp_path):
         message = message.replace("node_ids: expected 2 ids", "with an id for each row")
     with pytest.raises(InputError, match=f"{path}.*{message}"):
         read_embeddings(path)
+
+
+# --- embeddings from Python -----------------------------------------------------------------------
+
+TRIANGLE = Graph.from_edges([["a", "b"], ["b", "c"]], node_ids=["a", "b", "c"])
+GIVEN = {
+    "NaN": (ROWS * np.nan, "embeddings: expected finite numbers .* nan at node a"),
+    "text": (ROWS.astype(str), "embeddings: expected a matrix of numbers"),
+    "a vector": (ROWS[0], "embeddings: expected a matrix of numbers"),
+    "lists of two lengths": ([[1], [1, 2], [1]], "embeddings: expected lists of one length"),
+    "fewer rows": (ROWS[:2], "embeddings: expected 3 rows, received 2"),
+}
+
+
+@pytest.mark.parametrize("use", [embeddings_frame, plot_embeddings, neighbors])
+@pytest.mark.parametrize("case", GIVEN)
+def test_embeddings_that_cannot_be_are_refused_from_python(case, use):
+    embeddings, message = GIVEN[case]
+    with pytest.raises(InputError, match=message):
+        use(TRIANGLE, embeddings, *["a"][: use is neighbors])
+
+
+def test_lists_and_frames_are_embeddings_too():
+    rows = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.1]])
+    for given in (rows.tolist(), pd.DataFrame(rows)):
+        assert neighbors(TRIANGLE, given, "a", 1)[0].tolist() == ["c"]
+    with pytest.raises(InputError, match="node: expected the id of one node, received"):
+        neighbors(TRIANGLE, rows, ["a", "b"])
+
+
+# t-SNE of equal points ends the process; here that of the tests.
+
+
+def ring(nodes):
+    edges = [[i, (i + step) % nodes] for i in range(nodes) for step in (1, 2)]
+    return Graph.from_edges(edges, features=np.zeros((nodes, 3)), labels=np.arange(nodes) % 2)
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 1e-30])
+def test_equal_embeddings_are_not_drawn(value):
+    rows = np.full((60, 4), value) * (1 + np.arange(60)[:, None] % 2 * (value < 1))
+    with pytest.raises(InputError, match="embeddings: expected embeddings that differ"):
+        plot_embeddings(ring(60), rows)
+
+
+def test_a_training_whose_embeddings_are_equal_ends(tmp_path):
+    config = Config(model="graphsage", dim=4, fanouts=(2,), steps=2, batch_size=8)
+    trained = train(ring(120), config, run_dir=tmp_path / "run", progress=False)
+    assert trained.steps == 2
+    assert not np.ptp(trained.embed(ring(120), walks=1, progress=False), axis=0).any()
+
+
+@pytest.mark.parametrize(("name", "value"), [("walks", 0), ("walks", 1.5), ("batch_size", -1)])
+def test_walks_that_cannot_be_walked_are_refused(name, value):
+    model = load_model(trained_run("graphsage") / "encoder/model.keras")
+    with pytest.raises(InputError, match=f"embed_{name}: expected"):
+        model.embed(make_graph(), **{name: value}, progress=False)
+
+
+def test_numbers_of_numpy_are_parameters_and_a_text_is_none():
+    embedder = NodeEmbedder(dim=np.int64(4), random_state=np.int32(1), steps=np.int64(0))
+    assert embedder.fit(make_graph()).trained_.config.dim == 4
+    with pytest.raises(InputError, match="options: expected names with values, received 'x'"):
+        NodeEmbedder(options="x").fit(make_graph())
+
+
+def test_a_damaged_study_is_told(tmp_path):
+    (tmp_path / "study.db").write_bytes(b"SQLite format 3\0" + RANDOM[:4000])
+    with pytest.raises(InputError, match=r"study\.db: expected a study of cade tune, received"):
+        tuning._open_study(tmp_path / "study.db", 0)
+
+
+def test_a_run_that_is_not_finished_is_not_evaluated(tmp_path, capsys):
+    shutil.copytree(trained_run(), tmp_path / "run")
+    (tmp_path / "run" / "split.npz").unlink()
+    assert main(["evaluate", f"--run_dir={tmp_path / 'run'}"]) == 2
+    assert "expected a finished run of cade train, with split.npz" in capsys.readouterr().err
