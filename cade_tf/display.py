@@ -6,11 +6,30 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from cade_tf.errors import require_module
 from cade_tf.files import atomic_write
 
+_SMALLEST_SPREAD = 1e-18
+"""The square of less is 0 in float32."""
+
 LONGEST = 60
 """Longer values are cut, so that a repr stays a line."""
+
+
+def can_be_drawn(points: np.ndarray) -> bool:
+    """Whether t-SNE can place rows in the plane: all finite, and not all equal.
+
+    On others scikit-learn's t-SNE ends the process by a segmentation fault.
+
+    Example:
+
+    >>> can_be_drawn(np.eye(3)), can_be_drawn(np.ones((3, 2)))
+    (True, False)
+    """
+    spread = points.std(axis=0, dtype=np.float64) if np.isfinite(points).all() else np.zeros(1)
+    return bool(spread.max() > _SMALLEST_SPREAD)
 
 
 def html_table(title: str, rows: Mapping[str, object]) -> str:

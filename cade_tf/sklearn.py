@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from cade_tf.config import Config
+from cade_tf.display import short
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.preparation import positions_of
@@ -133,14 +134,17 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):
 
     def _config(self) -> Config:
         own = ("model", "dim", "k", "steps", "batch_size", "learning_rate", "embed_walks")
-        given = {name: getattr(self, name) for name in own}
+        # Grids of parameters are often arrays, whose numbers are NumPy's.
+        given = {name: _plain(getattr(self, name)) for name in own}
+        if not isinstance(self.options or {}, Mapping):
+            raise InputError("options", "names with values", short(self.options), "Give a dict.")
         options = dict(self.options or {})
         repeated = sorted({*options} & {*given, "seed"})
         if repeated:
             raise InputError(
                 "options", "what has no parameter of its own", ", ".join(repeated), "Move it there."
             )
-        return one_config(None, {**given, **options, "seed": self.random_state})
+        return one_config(None, {**given, **options, "seed": _plain(self.random_state)})
 
     def _graph_of(self, X: Any) -> Graph:
         if self.graph is not None:
@@ -160,3 +164,7 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):
                 "X", "ids of nodes of the parameter graph", "a graph", "Leave one of them out."
             )
         return positions_of(self.graph, np.asarray(X).ravel())
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

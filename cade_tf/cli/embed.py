@@ -117,7 +117,9 @@ def _write(
 ) -> None:
     from cade_tf.inference.outputs import EMBEDDINGS_FILE, NODE_IDS_FILE, write_embeddings
     from cade_tf.training import manifest, run_lock
+    from cade_tf.training.metrics import equal_embeddings
 
+    equal_embeddings(embeddings)
     with run_lock.hold(output):
         listed = (EMBEDDINGS_FILE, NODE_IDS_FILE)
         renewed = options.output_format == "npy" and manifest.exists(output)

@@ -70,8 +70,12 @@ def run(options: EvaluateOptions) -> int:
         embeddings = _read_embeddings(source, graph.num_nodes)
         seen, name = split.seen, source.stem
     else:
+        if not (source / single_run.SPLIT_FILE).is_file():
+            expected = f"a finished run of cade train, with {single_run.SPLIT_FILE}"
+            raise InputError(str(source), expected, "none", "Train it to the end first.")
         manifest.check(source, single_run.SPLIT_FILE)
         split = splits.NodeSplit.load(source / single_run.SPLIT_FILE)
+        split.check_fits(graph)
         embeddings = _of_run(source, graph)
         seen, name = split.train if config.validate_every else split.seen, config.model
     if graph.labels is None and options.run_dir is not None and options.plot is None:
@@ -131,7 +135,12 @@ def _evaluate_edges(
 
 
 def _nothing_to_score() -> InputError:
-    return InputError("labels", "labels and nodes to score", "none", "Give a graph with labels.")
+    return InputError(
+        "labels",
+        "labels and nodes to score, of two classes or more",
+        "none",
+        "Give a graph with such labels.",
+    )
 
 
 def _of_run(run_dir: Path, graph: "Graph") -> np.ndarray:

@@ -151,7 +151,7 @@ def rank_links(
         raise InputError(
             "node", f"a position from 0 to {graph.num_nodes - 1}", node, "Use positions, not ids."
         )
-    require_rows(embeddings, graph)
+    embeddings = require_rows(embeddings, graph)
     linked = graph.indices[graph.indptr[node] : graph.indptr[node + 1]]
     others = np.setdiff1d(np.arange(graph.num_nodes), [node, *linked])
     scores = np.asarray(embeddings[others] @ embeddings[node], np.float32)

@@ -5,7 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from cade_tf.display import require_matplotlib, save_figure, shown_in_notebooks
+from cade_tf.display import (
+    can_be_drawn,
+    require_matplotlib,
+    save_figure,
+    shown_in_notebooks,
+)
 from cade_tf.errors import InputError, require_module
 from cade_tf.evaluation.design import Matrix, as_dense
 from cade_tf.graph.description import class_sizes
@@ -39,17 +44,21 @@ def plot_embeddings(
 
     Raises:
         InputError: matplotlib or umap-learn is missing, there are fewer than 5 nodes, or these
-            are embeddings of another graph.
+            are embeddings of another graph, not finite, or all equal.
     """
     if method not in METHODS:
         raise InputError("method", "one of " + ", ".join(METHODS), method, "Choose one.")
-    require_rows(embeddings, graph)
+    embeddings = require_rows(embeddings, graph)
     figures = require_matplotlib()
     if embeddings.shape[0] < 5:
         raise InputError("embeddings", "at least 5 nodes", embeddings.shape[0], "Draw more.")
     count = min(embeddings.shape[0], MAX_POINTS)
     chosen = np.random.default_rng(seed).choice(embeddings.shape[0], count, replace=False)
-    points = _plane(embeddings[chosen], method, seed)
+    dense = as_dense(embeddings[chosen])
+    if not can_be_drawn(dense):
+        expected, remedy = "embeddings that differ", "Look whether the training collapsed."
+        raise InputError("embeddings", expected, "the same for all nodes", remedy)
+    points = _plane(dense, method, seed)
     labels = None if graph.is_multilabel else graph.labels
     names = graph.class_names
     classes = np.full(count, -1) if labels is None else labels[chosen]
@@ -71,11 +80,10 @@ def plot_embeddings(
     return shown_in_notebooks(figure)
 
 
-def _plane(embeddings: Matrix, method: str, seed: int) -> np.ndarray:
+def _plane(dense: np.ndarray, method: str, seed: int) -> np.ndarray:
     from sklearn.decomposition import PCA
     from sklearn.manifold import TSNE as SklearnTSNE
 
-    dense = as_dense(embeddings)
     # Fifty principal components hold what neighbourhoods need and cost a fraction of the time.
     if dense.shape[1] > 50 and len(dense) > 50:
         dense = PCA(50, random_state=seed).fit_transform(dense)

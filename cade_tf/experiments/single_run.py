@@ -290,6 +290,8 @@ def how_scored(
         )
     if graph.labels is None:
         return f"{text}; there are no labels to score by (cade links scores hidden edges)."
+    if not _can_be_scored(graph.labels, scored):
+        return f"{text}; the labels are too few, or of one class only, to score by."
     if len(split.test):
         return f"{text}; the {len(split.test):,} unseen nodes are scored by their labels."
     return (
@@ -298,13 +300,18 @@ def how_scored(
     )
 
 
+def _can_be_scored(labels: np.ndarray, split: splits.NodeSplit) -> bool:
+    """Whether there are labels to learn, of more than one class, and labels to score."""
+    learnt, tested = (classification.labelled(labels, nodes) for nodes in (split.seen, split.test))
+    fewest = 1 if labels.ndim == 2 else 2
+    return len(tested) > 0 and len(np.unique(labels[learnt], axis=0)) >= fewest
+
+
 def score_labels(
     embeddings: np.ndarray, labels: np.ndarray | None, split: splits.NodeSplit
 ) -> dict[str, dict[str, Any]]:
-    """Both probes, learnt on seen nodes and scored on test nodes; empty where there are none."""
-    if labels is None or not all(
-        len(classification.labelled(labels, nodes)) for nodes in (split.seen, split.test)
-    ):
+    """Both probes, learnt on seen nodes and scored on test nodes; empty where they cannot be."""
+    if labels is None or not _can_be_scored(labels, split):
         return {}
     return {
         probe: dataclasses.asdict(

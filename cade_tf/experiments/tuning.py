@@ -8,6 +8,7 @@ from typing import Any
 
 import keras
 import optuna
+import sqlalchemy.exc
 from optuna.trial import TrialState
 
 from cade_tf.config import Config
@@ -87,14 +88,7 @@ def tune(
     split = splits.node_split(graph, config)
     folder.mkdir(parents=True, exist_ok=True)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = optuna.create_study(
-        storage=f"sqlite:///{folder / STUDY_FILE}",
-        study_name="cade",
-        direction="maximize",
-        load_if_exists=True,
-        sampler=optuna.samplers.TPESampler(seed=seed),
-        pruner=optuna.pruners.MedianPruner(n_startup_trials=STARTUP_TRIALS),
-    )
+    study = _open_study(folder / STUDY_FILE, seed)
     seen = graph.subgraph(split.train)
 
     def score(trial: optuna.Trial) -> float:
@@ -136,6 +130,27 @@ def tune(
         len(_of_state(study, TrialState.PRUNED)),
         _importances(study, folder / PICTURE_FILE),
     )
+
+
+def _open_study(path: Path, seed: int) -> optuna.Study:
+    """A new study, or the one that the file holds."""
+    try:
+        return optuna.create_study(
+            storage=f"sqlite:///{path}",
+            study_name="cade",
+            direction="maximize",
+            load_if_exists=True,
+            sampler=optuna.samplers.TPESampler(seed=seed),
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=STARTUP_TRIALS),
+        )
+    except (sqlalchemy.exc.SQLAlchemyError, RuntimeError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(
+            str(path),
+            "a study of cade tune",
+            f"damaged content ({reason})",
+            "Choose another study.",
+        ) from error
 
 
 def _of_state(study: optuna.Study, state: TrialState | None = None) -> list[Any]:

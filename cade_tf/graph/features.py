@@ -229,7 +229,9 @@ def _standard(parts: Iterable[Features]) -> dict[str, Any]:
     for features in parts:
         scaler = scaler or StandardScaler(with_mean=isinstance(features, np.ndarray))
         scaler.partial_fit(features)
-    fitted = {"scale": scaler.scale_.astype(np.float32)}
+    scale = scaler.scale_.astype(np.float32)
+    # One over less is beyond float32: such a feature counts as constant.
+    fitted = {"scale": np.where(scale < np.finfo(np.float32).tiny, np.float32(1), scale)}
     if scaler.with_mean:
         fitted["mean"] = scaler.mean_.astype(np.float32)
     return fitted

@@ -418,7 +418,9 @@ def _read_only(value: Any) -> Any:
 
 def _count_nodes(pairs: np.ndarray, num_nodes: int | None, fields: dict[str, Any]) -> int:
     if num_nodes is not None:
-        return num_nodes
+        if not isinstance(num_nodes, (int, np.integer)) or num_nodes < 0:
+            raise InputError("num_nodes", "an integer from 0", repr(num_nodes), "Count the nodes.")
+        return int(num_nodes)
     for name in ("features", "labels", "node_ids", "graph_ids", "split"):
         value = fields.get(name)
         if value is not None:

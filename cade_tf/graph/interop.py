@@ -15,7 +15,7 @@ from cade_tf.graph.columns import edge_columns
 from cade_tf.graph.edges import simple_csr
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.naming import class_indices, ids_of
-from cade_tf.graph.validation import check_compressed
+from cade_tf.graph.validation import array_of, check_compressed
 
 # --- SciPy ---------------------------------------------------------------------------------------
 
@@ -122,6 +122,8 @@ def from_networkx(
     Raises:
         InputError: A node or an edge lacks a named attribute, or the values do not fit.
     """
+    if not hasattr(graph, "nodes"):
+        raise InputError("graph", "a NetworkX graph", type(graph).__name__, "Use from_edges.")
     nodes = list(graph.nodes(data=True))
     position: dict[Hashable, int] = {node: i for i, (node, _) in enumerate(nodes)}
     edges = list(graph.edges(data=True))
@@ -237,6 +239,9 @@ def from_pandas(
     >>> graph.ids.tolist(), graph.edges().tolist()
     (['c', 'a', 'b'], [[0, 2], [1, 2]])
     """
+    for argument, table in (("edges", edges), ("features", features)):
+        if table is not None and not hasattr(table, "columns"):
+            raise InputError(argument, "a DataFrame", type(table).__name__, "Use from_edges.")
     columns = [str(name) for name in edges.columns]
     found = edge_columns(columns)
     given = {"source": source, "target": target, "weight": weight}
@@ -252,7 +257,10 @@ def from_pandas(
     if features is not None and isinstance(labels, str):
         _column(labels, [str(name) for name in features.columns], "labels")
         labels, features = features[labels], features.drop(columns=labels)
-    ends = [ids_of(edges.iloc[:, chosen[role]].tolist()) for role in ("source", "target")]
+    ends = [
+        ids_of(edges.iloc[:, chosen[role]].tolist(), f"edges, {columns[chosen[role] or 0]}")
+        for role in ("source", "target")
+    ]
     if ends[0].dtype.kind != ends[1].dtype.kind:
         ends = [column.astype(str) for column in ends]
     if chosen["weight"] is not None:
@@ -291,7 +299,7 @@ def from_edge_index(edge_index: Any, **fields: Any) -> Graph:
     >>> from_edge_index([[0, 1], [1, 2]]).edges().tolist()
     [[0, 1], [1, 2]]
     """
-    array = _numpy(edge_index)
+    array = _numpy(edge_index, "edge_index")
     if array is None or array.ndim != 2 or array.shape[0] != 2:
         raise InputError(
             "edge_index",
@@ -326,7 +334,7 @@ def from_pyg(data: Any, *, name: str = "graph") -> Graph:
     nodes = getattr(data, "num_nodes", None)
     return from_edge_index(
         getattr(data, "edge_index", None),
-        num_nodes=None if nodes is None else int(nodes),
+        num_nodes=nodes,
         split=_split(lambda mask: getattr(data, mask, None)),
         name=name,
         **fields,
@@ -379,13 +387,17 @@ def _split(mask_of: Any) -> np.ndarray | None:
     validation, test = (_numpy(mask_of(f"{part}_mask")) for part in ("val", "test"))
     if validation is None or test is None or not validation.ndim == test.ndim == 1:
         return None
+    if validation.shape != test.shape:
+        expected, received = f"shape {validation.shape}, as of val_mask", f"shape {test.shape}"
+        raise InputError("test_mask", expected, received, "Give every node a place in both.")
     return np.where(test, 2, np.where(validation, 1, 0))
 
 
-def _numpy(value: Any) -> np.ndarray | None:
+def _numpy(value: Any, argument: str = "tensor") -> np.ndarray | None:
+    """A tensor, or anything else but None, as an array."""
     if value is None:
         return None
     for step in ("detach", "cpu", "numpy"):
         if hasattr(value, step):
             value = getattr(value, step)()
-    return np.asarray(value)
+    return array_of(argument, value)

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cade_tf.errors import InputError
-from cade_tf.graph.validation import checked_node_ids, checked_pairs
+from cade_tf.graph.validation import array_of, check_no_gaps, checked_node_ids, checked_pairs
 
 _WHOLE = re.compile(r"[+-]?\d{1,18}(\.0*)?")
 _PER_NODE = ("features", "labels", "graph_ids", "split")
@@ -18,22 +18,60 @@ _NO_CLASS = ("", "nan", "<na>")
 # --- ids ---------------------------------------------------------------------------------------
 
 
-def ids_of(names: Sequence[Any]) -> np.ndarray:
+def ids_of(names: Sequence[Any], argument: str = "node_ids") -> np.ndarray:
     """Node ids as an array: integers where all are, else strings.
+
+    Args:
+        names: Names of any kind; whole floats, which pandas makes of integers, are integers.
+        argument: What holds them, for an error.
+
+    Raises:
+        InputError: One is missing: None, NaN or an empty string.
 
     Example:
 
-    >>> ids_of([3, "a"])
+    >>> ids_of([3.0, "a"])
     array(['3', 'a'], dtype='<U1')
     """
-    if all(_is_whole(name) for name in names):
+    check_no_gaps(argument, names)
+    whole = [_is_whole(name) for name in names]
+    if all(whole):
         return np.array(names, np.int64)
-    return np.array([str(name) for name in names], str)
+    texts = (str(int(name) if w else name) for name, w in zip(names, whole, strict=True))
+    return np.array([*texts], str)
 
 
 def _is_whole(name: Any) -> bool:
+    if isinstance(name, float):
+        return name.is_integer() and abs(name) < 2**53
     whole = isinstance(name, (int, np.integer)) and not isinstance(name, bool)
     return whole and abs(int(name)) < 2**63
+
+
+def column_ids(column: np.ndarray, argument: str) -> np.ndarray:
+    """Ids in a column of a table: integers, whole floats or strings.
+
+    Args:
+        column: The column, of any type.
+        argument: What holds it, for an error.
+
+    Raises:
+        InputError: Fractions, gaps, or values of another kind.
+    """
+    kind = column.dtype.kind
+    if kind in "iu" and np.can_cast(column.dtype, np.int64):
+        return column.astype(np.int64)
+    values = column.tolist()
+    check_no_gaps(argument, values)
+    other = next((value for value in values if not _is_id(value)), None)
+    if other is not None:
+        remedy = "Convert the column."
+        raise InputError(argument, "ids: integers or strings", repr(other)[:60], remedy)
+    return ids_of(values, argument)
+
+
+def _is_id(value: Any) -> bool:
+    return _is_whole(value) if isinstance(value, float) else isinstance(value, (int, str))
 
 
 def known_rows(values: np.ndarray, ids: np.ndarray) -> np.ndarray:
@@ -117,9 +155,9 @@ def by_position(edges: Any, fields: dict[str, Any]) -> tuple[np.ndarray, dict[st
 
 
 def _pairs(edges: Any) -> np.ndarray:
-    pairs = np.asarray(edges)
+    pairs = array_of("edges", edges)
     if pairs.dtype.kind == "O":
-        pairs = ids_of(pairs.ravel().tolist()).reshape(pairs.shape)
+        pairs = ids_of(pairs.ravel().tolist(), "edges").reshape(pairs.shape)
     return checked_pairs(pairs)
 
 
@@ -156,7 +194,7 @@ def _counts(ids: np.ndarray) -> bool:
 
 
 def _index_of(name: str, frame: Any) -> np.ndarray:
-    ids = ids_of(frame.index.tolist())
+    ids = ids_of(frame.index.tolist(), f"{name}.index")
     repeated = len(ids) - len(np.unique(ids))
     if repeated:
         raise InputError(
@@ -196,7 +234,9 @@ def _frame_features(
 
 def _labels(labels: Any, ids: np.ndarray | None, names: Sequence[str] | None) -> dict[str, Any]:
     """Labels as `Graph` takes them, in the order of the nodes."""
-    values = labels.to_numpy() if is_frame(labels) else np.asarray(labels)
+    values = labels.to_numpy() if is_frame(labels) else array_of("labels", labels)
+    if not values.ndim:
+        raise InputError("labels", "a class for each node", repr(labels)[:60], "Give a list.")
     if values.ndim == 2 and values.shape[1] == 1:
         values = values.ravel()
     found: dict[str, Any] = {}
@@ -252,10 +292,7 @@ def class_indices(values: Any, names: Sequence[str] | None = None) -> dict[str, 
     >>> class_indices(["b", "a", "", "b"])
     {'labels': array([ 1,  0, -1,  1]), 'class_names': ('a', 'b')}
     """
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise InputError("labels", "one class per node", str(error), "Flatten them.") from error
+    array = array_of("labels", values)
     if array.ndim != 1:
         raise InputError("labels", "one class per node", f"shape {array.shape}", "Flatten it.")
     if array.dtype.kind in "UO":
@@ -289,7 +326,7 @@ def _numbers_or_texts(values: list[Any]) -> np.ndarray:
 
 def _whole_numbers(array: np.ndarray) -> np.ndarray:
     """Integers in place of whole floats, -1 in place of NaN; other floats as they are."""
-    filled = np.where(np.isnan(array), -1, array)
+    filled = np.where(np.isnan(array), -1, array).astype(np.float64)
     whole = (np.abs(filled) < 2**53) & (filled == np.round(filled))
     return filled.astype(np.int64) if whole.all() else array
 
@@ -312,7 +349,7 @@ def matrix_labels(matrix: Any, nodes: int) -> dict[str, Any]:
     column = matrix.ndim == 2 and (matrix.shape[1] == 1 or (matrix.shape[0] == 1 and nodes != 1))
     if matrix.ndim == 1 or column:
         return class_indices(matrix.ravel())
-    if matrix.ndim != 2 or not np.isin(matrix, (0, 1)).all():
+    if matrix.ndim != 2 or not matrix.shape[1] or not np.isin(matrix, (0, 1)).all():
         raise InputError("labels", "classes, or a 0/1 column per class", "others", "Recode.")
     matrix = matrix.astype(np.int64)
     count = matrix.sum(axis=1)

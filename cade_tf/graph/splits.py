@@ -5,10 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
+from cade_tf import problems
 from cade_tf.config import SplitOptions
 from cade_tf.errors import InputError
 from cade_tf.graph import arrays
 from cade_tf.graph.graph import Graph
+from cade_tf.graph.validation import integers
 
 VALIDATION_RATIO = 0.1
 """Share of what is not test that is set aside while a recipe is chosen."""
@@ -45,14 +47,20 @@ class NodeSplit:
 
     def __post_init__(self) -> None:
         for name in ("train", "validation", "test"):
-            positions = np.sort(np.asarray(getattr(self, name), np.int64))
+            positions = np.sort(integers(name, getattr(self, name), np.int64))
             positions.flags.writeable = False
             object.__setattr__(self, name, positions)
-        joined = np.sort(np.concatenate([self.train, self.validation, self.test]))
+        joined = self._joined()
+        if (joined[:1] < 0).any():
+            raise InputError("split", "positions from 0", joined[0], "Correct it.")
         if (joined[1:] == joined[:-1]).any():
             raise InputError(
                 "split", "each node in one part", "a node in several", "Make the parts disjoint."
             )
+
+    def _joined(self) -> np.ndarray:
+        """All positions, ascending."""
+        return np.sort(np.concatenate([self.train, self.validation, self.test]))
 
     @property
     def seen(self) -> np.ndarray:
@@ -73,8 +81,20 @@ class NodeSplit:
             InputError: The file is no split.
         """
         members = arrays.read_exactly(path, [field.name for field in dataclasses.fields(cls)])
-        trains_validation = bool(members.pop("trains_validation"))
-        return cls(**members, trains_validation=trains_validation)
+        trains_validation = bool(members.pop("trains_validation").all())
+        with problems.within(path):
+            return cls(**members, trains_validation=trains_validation)
+
+    def check_fits(self, graph: Graph) -> None:
+        """Refuses a graph that lacks some of the nodes.
+
+        Raises:
+            InputError: A position is beyond its last node.
+        """
+        largest = int(self._joined().max(initial=-1))
+        if largest >= graph.num_nodes:
+            expected = f"positions of {graph.num_nodes} nodes"
+            raise InputError("split", expected, largest, "Give the graph that was split.")
 
 
 def split_nodes(graph: Graph, ratio: float, seed: int) -> NodeSplit:

@@ -11,7 +11,7 @@ from cade_tf import problems
 from cade_tf.errors import InputError
 from cade_tf.graph import arrays
 from cade_tf.graph.graph import EdgeReport, Graph
-from cade_tf.graph.validation import sparse_matrix
+from cade_tf.graph.validation import integers, sparse_matrix
 
 FORMAT = "cade_tf.graph.1"
 """Value of the member `format`; a file of another value is not read."""
@@ -84,7 +84,7 @@ def _fields(members: dict[str, np.ndarray]) -> dict[str, Any]:
         name: members[name] for name in _ARRAYS if name in members or name in _REQUIRED
     }
     fields["name"] = str(members["name"])
-    fields["report"] = EdgeReport(*(int(count) for count in members["report"]))
+    fields["report"] = EdgeReport(*integers("report", members["report"], np.int64).tolist())
     fields["positional_ids"] = bool(members.get("positional_ids", False))
     for name in _NAMES:
         if name in members:

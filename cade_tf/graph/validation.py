@@ -1,5 +1,7 @@
 """What the arrays of a graph must be; every mistake is named."""
 
+import operator
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -9,25 +11,67 @@ from cade_tf.errors import InputError
 
 Features: TypeAlias = np.ndarray | sp.csr_array
 
+MOST_CLASSES = 1_000_000
+"""A larger number is a code of something; every score counts all classes up to the largest."""
+
+_MISSING = ("None", "nan", "NaT", "<NA>")
+"""What is missing in NumPy and pandas, as text."""
+
 
 def index_dtype(nodes: int) -> type:
     """The integers that number this many nodes."""
     return np.int32 if nodes <= np.iinfo(np.int32).max else np.int64
 
 
+def array_of(name: str, value: Any) -> np.ndarray:
+    """A value of any kind as an array.
+
+    Raises:
+        InputError: Lists of several lengths.
+    """
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        remedy = "Fill the gaps, or cut what is too long."
+        raise InputError(name, "lists of one length", f"others ({error})", remedy) from error
+
+
+def check_no_gaps(name: str, ids: Iterable[Any]) -> None:
+    """Whether every id is there: no None, NaN or empty string.
+
+    Raises:
+        InputError: One is not; the message says which.
+    """
+    if isinstance(ids, np.ndarray) and ids.dtype.kind == "U":
+        gaps = np.flatnonzero(ids == "").tolist()
+    else:
+        gaps = [i for i, node in enumerate(ids) if _is_missing(node)]
+    if gaps:
+        raise InputError(name, "an id in every row", f"none in row {gaps[0] + 1}", "Fill it in.")
+
+
+def _is_missing(node: Any) -> bool:
+    return not node if isinstance(node, str) else str(node) in _MISSING
+
+
 def integers(name: str, value: Any, dtype: Any) -> np.ndarray:
     """A vector of integers.
 
     Raises:
-        InputError: Other values, or not a vector.
+        InputError: Other values, more than the type can hold, or not a vector.
     """
-    array = np.asarray(value)
+    array = array_of(name, value)
     if array.ndim != 1:
         raise InputError(name, "one dimension", f"shape {array.shape}", "Flatten it.")
     if array.size == 0:
         return array.astype(dtype)
     if array.dtype.kind not in "iu":
         raise InputError(name, "integers", array.dtype, "Convert it; check for missing values.")
+    if not np.can_cast(array.dtype, dtype):
+        limits, lowest, highest = np.iinfo(dtype), int(array.min()), int(array.max())
+        if not limits.min <= lowest <= highest <= limits.max:
+            received = lowest if lowest < limits.min else highest
+            raise InputError(name, f"integers up to {limits.max}", received, "Number them from 0.")
     return np.ascontiguousarray(array, dtype=dtype)
 
 
@@ -111,14 +155,16 @@ def checked_features(features: Any, nodes: int, finite: bool) -> Features:
     Raises:
         InputError: No matrix of numbers, another number of rows, NaN or infinity.
     """
-    given = features if sp.issparse(features) else np.asarray(features)
+    given = features if sp.issparse(features) else array_of("features", features)
     if given.dtype.kind not in "fiub":
         raise InputError("features", "numbers", given.dtype, "Convert the features.")
     if given.ndim != 2:
         raise InputError(
             "features", "two dimensions", f"shape {given.shape}", "Use [nodes, width]."
         )
-    # Before anything is made with as many rows as a damaged file may claim.
+    # Before anything is made with as many rows or columns as a damaged file may claim.
+    if given.shape[1] > np.iinfo(np.int32).max:
+        raise InputError("features", "fewer columns", given.shape[1], "Check the file.")
     if given.shape[0] != nodes:
         raise InputError(
             "features", f"{nodes} rows, one per node", given.shape[0], "Give every node a row."
@@ -166,7 +212,7 @@ def sparse_matrix(
     """
     data, indices, indptr = (np.asarray(part) for part in parts)
     try:
-        rows, columns = (int(size) for size in shape)
+        rows, columns = (operator.index(size) for size in shape)
     except (TypeError, ValueError) as error:
         raise InputError(name, "two sizes as its shape", shape, "Write it again.") from error
     lines, width = (rows, columns) if kind is sp.csr_array else (columns, rows)
@@ -202,7 +248,7 @@ def checked_labels(labels: Any, nodes: int) -> np.ndarray:
     Raises:
         InputError: Other values, or another number of nodes.
     """
-    array = np.asarray(labels)
+    array = array_of("labels", labels)
     if array.ndim not in (1, 2) or len(array) != nodes:
         raise InputError(
             "labels", f"[{nodes}] or [{nodes}, classes]", f"shape {array.shape}", "Reshape it."
@@ -210,11 +256,15 @@ def checked_labels(labels: Any, nodes: int) -> np.ndarray:
     if array.dtype.kind not in "iub" and array.size:
         raise InputError("labels", "integers", array.dtype, "Number the classes from 0.")
     if array.ndim == 2:
-        if not np.isin(array, (0, 1)).all():
-            raise InputError("labels", "a 0/1 matrix", "other values", "Use one column per class.")
+        if not array.shape[1] or not np.isin(array, (0, 1)).all():
+            received = "other values" if array.shape[1] else f"shape {array.shape}"
+            raise InputError("labels", "a 0/1 matrix", received, "Use one column per class.")
         return array.astype(np.int8)
     if array.min(initial=0) < -1:
         raise InputError("labels", "-1 (none) or a class from 0", array.min(), "Recode them.")
+    if array.max(initial=0) >= MOST_CLASSES:
+        expected = f"classes from 0 to {MOST_CLASSES - 1:,}"
+        raise InputError("labels", expected, array.max(), "Number the classes from 0.")
     return array.astype(np.int32)
 
 
@@ -224,8 +274,10 @@ def checked_node_ids(node_ids: Any, nodes: int) -> np.ndarray:
     Raises:
         InputError: Other values, repetitions, or another number of nodes.
     """
-    array = np.asarray(node_ids)
-    if array.dtype.kind == "O":
+    array = array_of("node_ids", node_ids)
+    if array.dtype.kind in "OU" and array.ndim == 1:
+        # Not in the array: of a list, NumPy has made text of what is missing.
+        check_no_gaps("node_ids", node_ids)
         array = array.astype(str)
     if array.dtype.kind not in "iuU" and array.size:
         raise InputError("node_ids", "integers or strings", array.dtype, "Convert them.")
@@ -246,14 +298,15 @@ def checked_weights(weights: Any, edges: int) -> np.ndarray:
     Raises:
         InputError: Other values, or another number of edges.
     """
-    array = np.asarray(weights)
+    array = array_of("edge_weights", weights)
     if array.shape != (edges,):
         raise InputError(
             "edge_weights", f"{edges} numbers", f"shape {array.shape}", "One per edge."
         )
     if array.dtype.kind not in "fiu" and array.size:
         raise InputError("edge_weights", "numbers", array.dtype, "Convert them.")
-    array = array.astype(np.float32)
+    with np.errstate(over="ignore", under="ignore"):
+        array = array.astype(np.float32)
     if not (np.isfinite(array).all() and (array > 0).all()):
         raise InputError(
             "edge_weights", "finite numbers above 0", "others", "Drop edges of weight 0 or less."

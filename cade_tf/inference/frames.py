@@ -29,7 +29,7 @@ def embeddings_frame(graph: Graph, embeddings: np.ndarray) -> Any:
     [0.0, 1.0]
     """
     pandas = require_module("pandas", "embeddings_frame")
-    require_rows(embeddings, graph)
+    embeddings = require_rows(embeddings, graph)
     index = pandas.Index(graph.ids.tolist(), name="node_id")
     columns = [f"x{i}" for i in range(embeddings.shape[1])]
-    return pandas.DataFrame(np.asarray(embeddings), index=index, columns=columns)
+    return pandas.DataFrame(embeddings, index=index, columns=columns)

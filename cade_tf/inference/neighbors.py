@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from cade_tf.display import short
 from cade_tf.errors import InputError, require_module
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.preparation import positions_of
@@ -91,7 +92,9 @@ def neighbors(
     >>> neighbors(graph, np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.1]]), "ann", 1)[0]
     array(['eve'], dtype='<U3')
     """
-    require_rows(embeddings, graph)
+    embeddings = require_rows(embeddings, graph)
+    if np.ndim(node):  # type: ignore[arg-type]
+        raise InputError("node", "the id of one node", short(node), "Ask for one at a time.")
     rows = positions_of(graph, [node])
     found, cosines = nearest(embeddings, rows, top, method=method)
     return graph.ids[found[0]], cosines[0]

@@ -8,10 +8,12 @@ from typing import BinaryIO
 
 import numpy as np
 
+from cade_tf import problems
 from cade_tf.errors import InputError, require_module
 from cade_tf.files import atomic_write
 from cade_tf.graph import arrays
 from cade_tf.graph.npy import open_npy
+from cade_tf.graph.validation import checked_node_ids
 from cade_tf.inference.finite import require_finite
 from cade_tf.training import manifest
 
@@ -74,7 +76,10 @@ def read_embeddings(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
     path = Path(path)
     if path.suffix == ".npz":
         members = arrays.read_exactly(path, ("embeddings", "node_ids"))
-        return members["embeddings"], members["node_ids"]
+        embeddings, ids = _matrix(members["embeddings"], path), members["node_ids"]
+        with problems.within(path):
+            ids = checked_node_ids(ids, len(embeddings))
+            return require_finite(embeddings, ids), ids
     folder = path.parent if path.suffix == ".npy" else path
     for name in (EMBEDDINGS_FILE, NODE_IDS_FILE):
         if not (folder / name).is_file():
@@ -94,7 +99,8 @@ def read_embeddings(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
             f"{len(ids)} ids",
             "Write both files again.",
         )
-    return require_finite(embeddings, ids), ids
+    with problems.within(folder):
+        return require_finite(embeddings, checked_node_ids(ids, len(ids))), ids
 
 
 def open_matrix(path: Path) -> np.ndarray:
@@ -103,8 +109,11 @@ def open_matrix(path: Path) -> np.ndarray:
     Raises:
         InputError: The file is damaged, or holds something else.
     """
-    found = open_npy(path)
-    if found.ndim != 2 or found.dtype.kind not in "fiu":
+    return _matrix(open_npy(path), path)
+
+
+def _matrix(found: np.ndarray, path: Path) -> np.ndarray:
+    if found.ndim != 2 or not found.size or found.dtype.kind not in "fiu":
         received = f"{found.dtype} of shape {found.shape}"
         raise InputError(str(path), "a matrix of numbers", received, "Write it again.")
     return found

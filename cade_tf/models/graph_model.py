@@ -220,6 +220,7 @@ class GraphModel(keras.Model):
                 large that the embedding of some node, which the message names, is not finite.
         """
         check_seed(seed)
+        EmbeddingOptions(embed_walks=walks, embed_batch_size=batch_size)
         if nodes is not None:
             return self._embed_some(graph, nodes, walks, seed)
         from cade_tf.inference.algorithm1 import embed_all_nodes

@@ -3,6 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
+from cade_tf.display import can_be_drawn
 from cade_tf.sampling import random
 from cade_tf.sampling.batch import make_batch
 from cade_tf.training.step import TrainingStep
@@ -45,11 +46,11 @@ class NodeMap:
         self._places: np.ndarray | None = None
 
     def picture(self) -> np.ndarray | None:
-        """uint8 [SIDE, SIDE, 3]; None for a small graph, and where a number is not finite."""
+        """uint8 [SIDE, SIDE, 3]; None for a small graph, and where nodes are all alike or NaN."""
         if len(self.nodes) < FEWEST_NODES:
             return None
         embeddings = self._embed()
-        if not np.isfinite(embeddings).all():
+        if not can_be_drawn(embeddings):
             return None
         self._places = _plane(embeddings, self._places, self.seed)
         return draw(self._places, self._colors())

@@ -17,6 +17,7 @@ from tests.attacks import mutants, soak
 
 CLASSES = {
     "damaged files of graphs, every format": "attacks/test_damaged_files.py::test_a_damaged",
+    "mistakes by hand: tables, other libraries, embeddings": "attacks/test_mistakes.py",
     "damaged run directories": "attacks/test_damaged_runs.py::test_a_damaged_run",
     "encoders whose parts do not fit": "attacks/test_damaged_runs.py::test_an_encoder_whose",
     "extreme features, embedding": "attacks/test_damaged_runs.py::test_extreme",

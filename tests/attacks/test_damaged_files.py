@@ -1,6 +1,7 @@
 """Whatever happens to a file, a reader gives a valid graph or an InputError that names a file.
 
-300 damaged files over every format; the environment variable CADE_ATTACKS multiplies them.
+300 damaged files over every format, and 450 that are well-formed with an odd content; the
+environment variable CADE_ATTACKS multiplies them.
 """
 
 import contextlib
@@ -19,8 +20,9 @@ from cade_tf.graph import description, readers
 from cade_tf.graph.graph import Graph
 from tests.attacks.damage import damaged, tries
 from tests.attacks.graph_files import KINDS
+from tests.attacks.odd_values import make_odd
 
-TRIES = 300
+TRIES, ODD_TRIES = 300, 450
 IN_C = ("parquet",)
 """Formats whose parser is not Python, which are read in a process of their own."""
 
@@ -45,17 +47,21 @@ def survives(name: str, folder: Path) -> str:
     return repr(graph)
 
 
-def attacks(name: str, folder: Path):
-    """Copies of a good graph, one of whose files is damaged, one by one."""
+def damage(path: Path, rng: np.random.Generator) -> None:
+    path.write_bytes(damaged(path.read_bytes(), rng))
+
+
+def attacks(name: str, folder: Path, change=damage, count: int = TRIES):
+    """Copies of a good graph, one of whose files is changed, one by one."""
     good, bad = folder / "good", folder / "bad"
     good.mkdir()
     KINDS[name].write(good)
     files = sorted(path.relative_to(good) for path in good.rglob("*") if path.is_file())
-    for number in range(tries(TRIES / len(KINDS))):
+    for number in range(tries(count / len(KINDS))):
         rng = np.random.default_rng([number, zlib.crc32(name.encode())])
         file = files[rng.integers(len(files))]
         shutil.copytree(good, bad)
-        (bad / file).write_bytes(damaged((good / file).read_bytes(), rng))
+        change(bad / file, rng)
         yield number, bad, file
         shutil.rmtree(bad)
 
@@ -72,8 +78,19 @@ def test_the_undamaged_files_are_read(name, tmp_path):
 @pytest.mark.parametrize("name", [name for name in KINDS if name not in IN_C])
 def test_a_damaged_file_gives_a_graph_or_an_input_error(name, tmp_path, record_property):
     record_property("tries", tries(TRIES / len(KINDS)))
+    check(name, attacks(name, tmp_path))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_damaged_meaning_gives_a_graph_or_an_input_error(name, tmp_path, record_property):
+    record_property("tries", tries(ODD_TRIES / len(KINDS)))
+    check(name, attacks(name, tmp_path, make_odd, ODD_TRIES))
+
+
+def check(name: str, changed):
+    """Reads copies of a graph: each gives a graph or an error, and some of them an error."""
     refused = []
-    for number, folder, file in attacks(name, tmp_path):
+    for number, folder, file in changed:
         try:
             outcome = survives(name, folder)
         except Exception as error:

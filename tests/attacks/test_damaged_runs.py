@@ -304,10 +304,24 @@ def test_training_on_extreme_features_ends_with_numbers_or_a_clear_error(value, 
         assert np.isfinite(trained.embed(graph, walks=1, progress=False)).all()
 
 
-def test_features_too_small_to_count_are_told(caplog):
-    config = Config(model="graphsage", dim=4, fanouts=(2,), steps=0, feature_scaling="none")
+@pytest.mark.parametrize("scaling", ["none", "standard", "standard_row"])
+def test_features_too_small_to_count_are_told(scaling, caplog):
+    config = Config(model="graphsage", dim=4, fanouts=(2,), steps=0, feature_scaling=scaling)
     train(extreme_graph(np.float32(1e-40), "all"), config, progress=False)
     assert "numbers so small are lost" in caplog.text
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("value", [0, 3])
+def test_equal_embeddings_of_another_graph_are_told(value, full, tmp_path, capsys):
+    extreme_graph(np.float32(value), "constant").save(tmp_path / "equal.npz")
+    flags = [
+        f"--graph={tmp_path / 'equal.npz'}",
+        f"--output={tmp_path}",
+        *["--full_neighborhood"][:full],
+    ]
+    assert main(["embed", f"--run_dir={trained_run('graphsage')}", *flags]) == 0
+    assert "all embeddings are equal" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["weight_decay", "bias_weight_decay"])

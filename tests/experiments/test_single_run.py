@@ -126,8 +126,8 @@ def test_features_too_large_to_be_dense_are_not_smoothed(monkeypatch):
     assert [row.method for row in compared()] == ["raw features", "graphsage"]
 
 
-@pytest.mark.parametrize("labels", [np.full(10, -1), np.arange(10) - 9])
-def test_labels_too_few_to_hold_some_out_are_no_scores(labels):
+@pytest.mark.parametrize("labels", [np.full(10, -1), np.arange(10) - 9, np.zeros(10, int)])
+def test_labels_too_few_or_of_one_class_are_no_scores(labels):
     split = NodeSplit(train=np.arange(10), validation=[], test=[])
     scored = single_run.scored_split(labels, split)
     vectors = np.zeros((10, 2), np.float32)

@@ -1,5 +1,6 @@
 """Reddit as DGL and PyG distribute it: `reddit_data.npz` and `reddit_graph.npz`."""
 
+import operator
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from cade_tf.errors import InputError
 from cade_tf.graph import arrays
 from cade_tf.graph.graph import Graph
 from cade_tf.graph.interop import from_scipy
+from cade_tf.graph.validation import integers
 
 _DATA, _GRAPH = "reddit_data.npz", "reddit_graph.npz"
 
@@ -40,15 +42,15 @@ def read(path: Path) -> Graph:
     nodes = arrays.read_some(data_file, ("feature", "label", "node_types"), memory_map=False)
     edges = arrays.read_some(graph_file, ("row", "col", "shape"), memory_map=False)
     try:
-        shape = tuple(int(size) for size in edges["shape"])
+        shape = tuple(operator.index(size) for size in edges["shape"])
         if shape != (len(nodes["label"]),) * 2:
             raise ValueError(f"shape {shape} for {len(nodes['label'])} nodes")
-        ones = np.ones(len(edges["row"]), bool)
-        matrix = sp.csr_array(sp.coo_array((ones, (edges["row"], edges["col"])), shape=shape))
+        ends = tuple(integers(name, edges[name], edges[name].dtype) for name in ("row", "col"))
+        matrix = sp.csr_array(sp.coo_array((np.ones(len(ends[0]), bool), ends), shape=shape))
     except (ValueError, TypeError, OverflowError) as error:
         raise InputError(str(graph_file), "a COO matrix", str(error), "Copy it again.") from error
     kinds = nodes["node_types"]
-    if not np.isin(kinds, (1, 2, 3)).all():
+    if kinds.dtype.kind not in "iu" or not np.isin(kinds, (1, 2, 3)).all():
         raise InputError(
             f"{data_file}, node_types", "1, 2 or 3 per node", "others", "Copy it again."
         )

@@ -2,7 +2,6 @@
 
 import array
 import contextlib
-import csv
 import dataclasses
 import itertools
 from collections.abc import Iterator
@@ -14,11 +13,17 @@ import numpy as np
 from cade_tf import problems
 from cade_tf.errors import InputError
 from cade_tf.graph.columns import SOURCES, TARGETS, EdgeColumns, edge_columns, plain_name
-from cade_tf.graph.naming import ids_of
+from cade_tf.graph.naming import column_ids
 from cade_tf.graph.npy import MAGIC as NPY
 from cade_tf.graph.npy import open_npy
 from cade_tf.graph.readers import parquet
-from cade_tf.graph.readers.text import delimiter_of, fields_of, is_number, open_text
+from cade_tf.graph.readers.text import (
+    delimiter_of,
+    fields_of,
+    is_number,
+    open_text,
+    quoted_fields,
+)
 from cade_tf.progress import Shown, make_bar
 
 _COMMENTS = ("#", "%")
@@ -117,29 +122,13 @@ def _from_columns(
     notes: tuple[str, ...] = (),
 ) -> Edges:
     """Edges of two columns of ids, integers, whole floats or strings."""
-    pairs = np.stack([_texts_or_integers(path, column) for column in (source, target)], axis=1)
+    pairs = np.stack([column_ids(column, str(path)) for column in (source, target)], axis=1)
     names, codes = np.unique(pairs, return_inverse=True)
     if weights is not None:
         if weights.dtype.kind not in "fiu":
             raise InputError(f"{path}, weight", "numbers", weights.dtype, "Convert them.")
         weights = weights.astype(np.float64)
     return Edges([str(name) for name in names], codes.reshape(-1, 2), weights, notes)
-
-
-def _texts_or_integers(path: Path, column: np.ndarray) -> np.ndarray:
-    if column.dtype.kind == "f":
-        with np.errstate(invalid="ignore"):
-            whole = column.astype(np.int64)
-        if not (np.abs(column) < 2**53).all() or not (whole == column).all():
-            raise InputError(
-                str(path), "ids: integers or strings", "fractions or gaps", "Fill the gaps."
-            )
-        return whole
-    if column.dtype.kind in "iu":
-        return column.astype(np.int64)
-    if any(value is None or value != value or value == "" for value in column.tolist()):
-        raise InputError(str(path), "an id in every row", "a gap", "Fill it in.")
-    return ids_of(column.tolist())
 
 
 # --- text ----------------------------------------------------------------------------------------
@@ -322,10 +311,4 @@ def _weight(field: str, place: str) -> float:
 def _rows(text: Iterator[str], mark: str | None, path: Path) -> Iterator[tuple[int, list[str]]]:
     numbered = ((n, line) for n, line in enumerate(text, start=1) if _is_data(line))
     for number, line in numbered:
-        if mark is None or '"' not in line:
-            yield number, fields_of(line, mark)
-            continue
-        try:
-            yield number, [field.strip() for field in next(csv.reader([line], delimiter=mark))]
-        except csv.Error as error:
-            raise InputError(f"{path}, line {number}", "csv", str(error), "Correct it.") from error
+        yield number, quoted_fields(line, mark, f"{path}, line {number}")

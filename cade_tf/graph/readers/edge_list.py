@@ -1,5 +1,6 @@
 """Your own list of edges, with tables of features and labels."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ from cade_tf.graph.readers.edge_files import Edges, read_edges
 from cade_tf.graph.readers.node_tables import NodeTable, read_features, read_labels
 from cade_tf.graph.validation import checked_features, checked_labels, checked_weights
 from cade_tf.progress import Shown
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+"""Not all that Python takes for an integer: 1_2 is a name."""
 
 
 def read(
@@ -109,11 +113,7 @@ def _normal(ids: Sequence[str]) -> list[str]:
 
 
 def _number_or_name(name: str) -> int | str:
-    try:
-        number = int(name)
-    except ValueError:
-        return name
-    return number if abs(number) < 2**62 else name
+    return int(name) if _WHOLE.fullmatch(name) else name
 
 
 def _sort_key(name: str) -> tuple[int, int, str]:

@@ -85,10 +85,15 @@ class _Npz:
         for prefix in prefixes:
             if f"{prefix}indptr" in self.names:
                 return self._of_parts(prefix)
-        array = next((self.array(name) for name in whole if name in self.names), None)
-        if array is None or array.dtype.kind != "O" or array.ndim:
+        name = next((name for name in whole if name in self.names), "")
+        array = self.array(name)
+        if array is None or array.ndim:
             return array
         value = array.item()
+        if not (sp.issparse(value) or np.ndim(value)):
+            raise InputError(
+                f"{self.path}, {name}", "a matrix", repr(value)[:60], "Write it again."
+            )
         return value if sp.issparse(value) else np.asarray(value)
 
     def _of_parts(self, prefix: str) -> sp.csr_array | None:

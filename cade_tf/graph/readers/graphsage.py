@@ -63,9 +63,10 @@ def read(path: Path, progress: Shown = True) -> Graph:
     with make_bar(progress, f"reading {graph_file.name}", size, "bytes") as bar:
         document, links = read_node_link(graph_file, bar.advance)
     ids, split = _nodes(document, graph_file)
-    fields: dict[str, Any] = {"node_ids": ids_of(ids), "split": split, "name": _name(graph_file)}
+    fields: dict[str, Any] = {"split": split, "name": _name(graph_file)}
+    fields["node_ids"] = ids_of(ids, str(graph_file))
     if "class_map.json" in present:
-        with problems.part():
+        with problems.part(), problems.within(present["class_map.json"]):
             fields |= _labels(present["class_map.json"], ids)
     rows = np.arange(len(ids))
     if "id_map.json" in present:

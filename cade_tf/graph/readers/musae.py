@@ -83,7 +83,7 @@ def read(path: Path) -> Graph:
 
 
 def _graph(found: _Files, lists: dict[str, list[int]], width: int) -> Graph:
-    ids = ids_of(_whole(lists))
+    ids = ids_of(_whole(lists), str(found.features))
     order = np.argsort(ids, kind="stable")
     ids = ids[order]
     rows = [sorted(set(columns)) for columns in lists.values()]
@@ -97,7 +97,8 @@ def _graph(found: _Files, lists: dict[str, list[int]], width: int) -> Graph:
         fields |= _classes(found.target, ids)
     edges = read_edges(found.edges, progress=False)
     known = f"the {len(ids):,} nodes of {found.features.name}"
-    place = positions(ids_of(_whole(edges.names)), ids, str(found.edges), known)
+    named = ids_of(_whole(edges.names), str(found.edges))
+    place = positions(named, ids, str(found.edges), known)
     with problems.within(found.edges):
         return Graph.from_edges(
             place[edges.codes], node_ids=ids, name=found.name, notes=edges.notes, **fields
@@ -164,5 +165,5 @@ def _classes(path: Path, ids: np.ndarray) -> dict[str, Any]:
                 "Drop one of them.",
             )
     found = class_indices(list(by_id.values()))
-    own = ids_of(_whole(by_id))
+    own = ids_of(_whole(by_id), str(path))
     return found | {"labels": labels_in_order(found["labels"], own, ids, str(path))}

@@ -1,6 +1,5 @@
 """Tables of nodes that belong to a list of edges: features and labels (npy, npz, csv, Parquet)."""
 
-import csv
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,12 +12,12 @@ from cade_tf.errors import InputError
 from cade_tf.graph import arrays
 from cade_tf.graph.columns import INDEX, plain_name
 from cade_tf.graph.graph import Features
-from cade_tf.graph.naming import class_indices, matrix_labels
+from cade_tf.graph.naming import class_indices, column_ids, matrix_labels
 from cade_tf.graph.npy import MAGIC as NPY
 from cade_tf.graph.npy import open_npy, rows_of_npy
 from cade_tf.graph.readers import parquet
-from cade_tf.graph.readers.text import delimiter_of, is_number, open_text
-from cade_tf.graph.validation import sparse_matrix
+from cade_tf.graph.readers.text import delimiter_of, is_number, open_text, quoted_fields
+from cade_tf.graph.validation import check_no_gaps, sparse_matrix
 
 _NAMED_IDS = ("id", "node", "nodeid", "name", "newid")
 _IDS = (*_NAMED_IDS, *INDEX)
@@ -92,6 +91,9 @@ def read_labels(path: Path) -> NodeTable:
     with problems.within(path):
         if start.startswith(NPY):
             array = np.array(open_npy(path))
+            if array.ndim not in (1, 2):
+                received = f"shape {array.shape}"
+                raise InputError("labels", "a class for each node", received, "Reshape it.")
             return NodeTable(None, class_indices(array) if array.ndim == 1 else {"labels": array})
         if start.startswith(parquet.MAGIC):
             ids, columns = _parquet(path)
@@ -127,10 +129,10 @@ def _parquet(path: Path) -> tuple[list[str] | None, dict[str, np.ndarray]]:
     columns, ids = dict(table.columns), table.index
     if ids is None:
         name = next((name for name in columns if plain_name(name) in _IDS), None)
-        ids = None if name is None else columns.pop(name).tolist()
+        ids = None if name is None else columns.pop(name)
     if not columns:
         raise InputError(str(path), "a column other than the ids", "none", "Add the values.")
-    return None if ids is None else [str(node) for node in ids], columns
+    return None if ids is None else column_ids(ids, str(path)).astype(str).tolist(), columns
 
 
 def _parquet_matrix(path: Path, columns: dict[str, np.ndarray]) -> np.ndarray:
@@ -174,7 +176,9 @@ def _csv(path: Path) -> tuple[list[str] | None, list[list[str]], tuple[str, ...]
     if header is not None:
         order = _ids_first([plain_name(name) for name in header])
     columns = tuple(header[i] for i in order[1:]) if header else None
-    return [row[order[0]] for row in rows], [[row[i] for i in order[1:]] for row in rows], columns
+    ids = [row[order[0]] for row in rows]
+    check_no_gaps(str(path), ids)
+    return ids, [[row[i] for i in order[1:]] for row in rows], columns
 
 
 def _ids_first(names: list[str]) -> list[int]:
@@ -190,19 +194,14 @@ def csv_rows(path: Path) -> list[list[str]]:
     """All fields of a csv, line by line; lines of blanks are left out.
 
     Raises:
-        InputError: Nothing is in it, or it is no csv.
+        InputError: Nothing is in it, or a quote is not closed.
     """
     with open_text(path) as text:
-        lines = [line for line in text if line.strip()]
+        lines = [(number, line) for number, line in enumerate(text, start=1) if line.strip()]
     if not lines:
         raise InputError(str(path), "a line per node", "blank lines", "Check the path.")
-    mark = delimiter_of(lines[0])
-    if mark is None:
-        return [line.split() for line in lines]
-    try:
-        return [[field.strip() for field in row] for row in csv.reader(lines, delimiter=mark)]
-    except csv.Error as error:
-        raise InputError(str(path), "csv", str(error), "Check quotes.") from error
+    mark = delimiter_of(lines[0][1])
+    return [quoted_fields(line, mark, f"{path}, line {number}") for number, line in lines]
 
 
 def _is_header(rows: list[list[str]]) -> bool:
@@ -223,8 +222,8 @@ _ID_AND_VALUES = (slice(0, 1), slice(1, None))
 
 
 def _words(fields: Sequence[str]) -> bool:
-    """Whether no field is a number."""
-    return bool(fields) and not any(is_number(field) for field in fields)
+    """Whether no field is a number, or empty."""
+    return bool(fields) and not any(not field or is_number(field) for field in fields)
 
 
 def _numbers(values: list[list[str]], path: Path, ids: list[str] | None) -> np.ndarray:

@@ -21,7 +21,7 @@ class ParquetTable:
     """
 
     columns: dict[str, np.ndarray]
-    index: list[Any] | None
+    index: np.ndarray | None
 
 
 def read_table(path: Path) -> ParquetTable:
@@ -53,12 +53,12 @@ def read_table(path: Path) -> ParquetTable:
 
 def _index(
     metadata: dict[str, Any] | None, rows: int, columns: dict[str, np.ndarray]
-) -> list[Any] | None:
+) -> np.ndarray | None:
     """Takes pandas' index out of the columns; a plain count of the rows is none."""
     stored = (metadata or {}).get("index_columns") or []
     if len(stored) != 1:
         return None
     if isinstance(stored[0], str):
-        return columns.pop(stored[0]).tolist() if stored[0] in columns else None
+        return columns.pop(stored[0], None)
     span = range(int(stored[0]["start"]), int(stored[0]["stop"]), int(stored[0]["step"]))
-    return list(span) if len(span) == rows and span != range(rows) else None
+    return np.array(span) if len(span) == rows and span != range(rows) else None

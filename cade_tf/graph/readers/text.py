@@ -1,6 +1,7 @@
 """Text files in UTF-8, also gzipped, with errors that name the line."""
 
 import contextlib
+import csv
 import gzip
 import io
 import zlib
@@ -11,6 +12,7 @@ from typing import Any, TextIO
 from cade_tf.errors import InputError
 
 GZIP = b"\x1f\x8b"
+_DAMAGED = (gzip.BadGzipFile, EOFError, zlib.error)
 
 
 class _Watched(io.FileIO):
@@ -51,7 +53,7 @@ def open_text(path: Path, progress: Callable[[int], None] = lambda _: None) -> I
                 yield text
     except UnicodeDecodeError as error:
         raise _not_utf8(path, first == GZIP) from error
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+    except _DAMAGED as error:
         raise InputError(
             str(path), "a gzip file", f"a damaged one ({error})", "Copy it again."
         ) from error
@@ -59,7 +61,7 @@ def open_text(path: Path, progress: Callable[[int], None] = lambda _: None) -> I
 
 def _not_utf8(path: Path, zipped: bool) -> InputError:
     opener: Any = gzip.open if zipped else open
-    with opener(path, "rb") as lines:
+    with opener(path, "rb") as lines, contextlib.suppress(*_DAMAGED):
         for number, line in enumerate(lines, start=1):
             try:
                 line.decode()
@@ -84,6 +86,23 @@ def fields_of(line: str, mark: str | None) -> list[str]:
     if mark is not None:
         fields = [field.strip() for field in fields]
     return [field.strip('"') for field in fields] if '"' in line else fields
+
+
+def quoted_fields(line: str, mark: str | None, place: str) -> list[str]:
+    """The fields of one line, which quotes may hold together.
+
+    A quote that is not closed would take the lines that follow into its field.
+
+    Raises:
+        InputError: Quotes that are not closed in the same line.
+    """
+    if mark is None or '"' not in line:
+        return fields_of(line, mark)
+    try:
+        fields = next(csv.reader([line.rstrip("\r\n")], delimiter=mark, strict=True))
+    except csv.Error as error:
+        raise InputError(place, "quotes closed in their line", str(error), "Correct it.") from error
+    return [field.strip() for field in fields]
 
 
 def is_number(field: str) -> bool:

@@ -186,8 +186,8 @@ def test_edges_in_an_npy(tmp_path, array):
     [
         (np.zeros((2, 3), int), "two weighted edges or three plain ones"),
         (np.zeros((4, 5), int), r"ids \[edges, 2\]"),
-        (np.full((4, 2), 0.5), "fractions or gaps"),
-        (np.full((4, 2), np.nan), "fractions or gaps"),
+        (np.full((4, 2), 0.5), "integers or strings, received 0.5"),
+        (np.full((4, 2), np.nan), "an id in every row, received none"),
         (np.zeros(4, int), r"ids \[edges, 2\]"),
     ],
 )
