@@ -86,6 +86,7 @@ def _run(
     compared: bool,
 ) -> dict:
     graph = datasets.load(config, progress=progress)
+    outputs.require_lines(graph.ids)
     split = splits.node_split(graph, config)
     scored = scored_split(graph.labels, split)
     held_out = untrained.held_out_edges(graph, config)

@@ -120,7 +120,7 @@ def _matrix(found: np.ndarray, path: Path) -> np.ndarray:
 
 
 def _write_npy(folder: Path, embeddings: np.ndarray, ids: np.ndarray) -> list[Path]:
-    _require_plain(ids, "\n", "npz")
+    _require_plain(ids, "\n", "Write npz instead.")
     with atomic_write(folder / EMBEDDINGS_FILE) as file:
         np.save(file, embeddings)
     with atomic_write(folder / NODE_IDS_FILE) as file:
@@ -168,7 +168,7 @@ def _write_parquet(folder: Path, embeddings: np.ndarray, ids: np.ndarray) -> lis
 
 
 def _write_word2vec(folder: Path, embeddings: np.ndarray, ids: np.ndarray) -> list[Path]:
-    _require_plain(ids, " \t\n", "csv")
+    _require_plain(ids, " \t\n", "Write csv instead.")
     path = folder / "embeddings.txt"
     with atomic_write(path) as file:
         file.write(f"{embeddings.shape[0]} {embeddings.shape[1]}\n".encode())
@@ -177,7 +177,7 @@ def _write_word2vec(folder: Path, embeddings: np.ndarray, ids: np.ndarray) -> li
 
 
 def _write_projector(folder: Path, embeddings: np.ndarray, ids: np.ndarray) -> list[Path]:
-    _require_plain(ids, "\t\n", "csv")
+    _require_plain(ids, "\t\n", "Write csv instead.")
     vectors, metadata = folder / "vectors.tsv", folder / "metadata.tsv"
     config = folder / "projector_config.pbtxt"
     with atomic_write(vectors) as file:
@@ -202,7 +202,16 @@ def _write_lines(
         file.write((head + numbers % tuple(row.tolist())).encode())
 
 
-def _require_plain(ids: np.ndarray, forbidden: str, other: str) -> None:
+def require_lines(ids: np.ndarray) -> None:
+    """Checks that a file can hold the ids, one per line; before a long training, not after it.
+
+    Raises:
+        InputError: One has a line break, or is empty.
+    """
+    _require_plain(ids, "\n", "Rename the node.")
+
+
+def _require_plain(ids: np.ndarray, forbidden: str, remedy: str) -> None:
     if ids.dtype.kind != "U":
         return
     for node in ids.tolist():
@@ -211,7 +220,7 @@ def _require_plain(ids: np.ndarray, forbidden: str, other: str) -> None:
                 "node_ids",
                 f"ids without {forbidden!r}, which this format separates by",
                 repr(node),
-                f"Write {other} instead.",
+                remedy,
             )
 
 

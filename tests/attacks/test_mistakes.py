@@ -337,3 +337,12 @@ def test_a_run_that_is_not_finished_is_not_evaluated(tmp_path, capsys):
     (tmp_path / "run" / "split.npz").unlink()
     assert main(["evaluate", f"--run_dir={tmp_path / 'run'}"]) == 2
     assert "expected a finished run of cade train, with split.npz" in capsys.readouterr().err
+
+
+def test_ids_that_node_ids_txt_cannot_hold_are_refused_before_the_training(tmp_path, capsys):
+    edges = '"a\nb",c\n"a\nb",d\nc,d\n'
+    (tmp_path / "edges.csv").write_text("source,target\n" + edges)
+    run_dir = tmp_path / "run"
+    assert main(["train", f"--graph={tmp_path}/edges.csv", f"--run_dir={run_dir}"]) != 0
+    assert "node_ids" in capsys.readouterr().err
+    assert not (run_dir / "checkpoints").exists()
