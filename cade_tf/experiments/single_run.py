@@ -111,6 +111,7 @@ def _run(
     scores = score_labels(embeddings, graph.labels, scored)
     comparison: list[NodeScores] | list[LinkQuality] = []
     if compared and held_out is not None:
+        # Embeds all nodes again: those of embeddings.npy have met the hidden edges as neighbours.
         comparison = untrained.compare_by_edges(visible, seen, held_out, trained.model, config)
     elif compared and scores:
         comparison = untrained.compare(graph, seen, scored, embeddings, config.model, config.seed)
