@@ -6,7 +6,7 @@ by layer: the same numbers, without encoding a node again for each batch that me
 """
 
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -24,13 +24,15 @@ from cade_tf.sampling.tables import slices
 from cade_tf.sampling.trees import bias_rows_of, features_of
 
 CHUNK_NODES = 16384
+SMALL_NODES = 4 * CHUNK_NODES
 CHUNK_DRAWS = 65536
 
 # Features at most this share of hidden vectors' width are averaged before they are multiplied.
 NARROW = 1 / 4
 
-# Up to so many bytes candidates are joined: gathers take less time, but they are there twice.
-JOINED_BYTES = 2**30
+# Up to so many bytes candidates are one tensor, from which gathers take less time. Larger ones are
+# a tensor for each sampling: so they fit into the room that the moments of a global bias leave.
+JOINED_BYTES = 3 * 2**28
 
 Candidates: TypeAlias = tuple[tf.Tensor, ...]
 """Candidates of all nodes: `[nodes, K, dim]`, or `[nodes, 1, dim]` for each sampling."""
@@ -62,11 +64,11 @@ class WholePass:
                 self._projected = self._project_features()
             if graph.neighbors.num_rows <= graph.num_nodes * max(model.fanouts):
                 self._neighbors = self._all_neighbors()
-        # A mean needs little memory besides its outputs.
         means = self._narrow is not None or self._projected is not None
-        self._chunk_nodes = 2 * CHUNK_NODES if means else CHUNK_NODES
         # On a small graph time counts for more than memory.
-        small = self.parts(model, graph.num_nodes) == 1
+        small = graph.num_nodes <= SMALL_NODES
+        # A mean needs little memory besides its outputs.
+        self._chunk_nodes = 2 * CHUNK_NODES if means and small else CHUNK_NODES
         self._bias: tf.Tensor | None = None
         if model.bias is not None and small:
             self._bias = model.bias(bias_rows_of(graph, _nodes(slice(0, graph.num_nodes))))
@@ -74,7 +76,8 @@ class WholePass:
         this = weakref.proxy(self)
 
         def encode(key: tf.Tensor, sampling: tf.Tensor) -> tf.Tensor:
-            return _joined(list(this._one_sampling(key, sampling)))
+            chunks = ([part] for part in this._one_sampling(key, sampling))
+            return this._all_nodes(chunks, this._chunk_nodes)[0]
 
         self._encode: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] = encode
         if means and model.samplings > 1 and small:
@@ -90,9 +93,9 @@ class WholePass:
             num_nodes: Size of the graph.
             together: Whether candidates are wanted all at once, and not chunk by chunk.
         """
-        # Projected features; hidden vectors, twice while they are joined; candidates.
+        # Projected features; hidden vectors of a level and of the one below it; candidates.
         kept = 0 if _is_narrow(model) else 2
-        kept += 2 * max(model.sagb.depth - 1, 1) + model.samplings * together
+        kept += max(2 * model.sagb.depth - 3, 1) + model.samplings * together
         vectors = model.dim * model.parameter_sets * kept
         draws = sum(model.fanouts) + 2 * max(model.fanouts)
         return num_nodes * (4 * vectors + 8 * draws)
@@ -104,9 +107,15 @@ class WholePass:
 
     def candidates(self, key: tf.Tensor) -> Candidates:
         """Candidates of all nodes for the draws of a key, in as many tensors as `parts` says."""
-        found = tuple(self._encode(key, number) for number in self._samplings())
-        joins = len(found) > 1 and self.parts(self.model, self.graph.num_nodes) == 1
-        return (tf.concat(found, axis=1),) if joins else found
+        found = (self._encode(key, number) for number in self._samplings())
+        count, nodes, dim = self.model.samplings, self.graph.num_nodes, self.model.dim
+        if count == 1 or self.parts(self.model, nodes) > 1:
+            return tuple(found)
+        rows = tf.raw_ops.Empty(shape=[nodes * count, dim], dtype=self.model.compute_dtype)
+        for number, candidates in enumerate(found):
+            places = tf.range(number, nodes * count, count)
+            rows = _write(rows, places, tf.reshape(candidates, [nodes, dim]))
+        return (tf.reshape(rows, [nodes, count, dim]),)
 
     def chunks(self, key: tf.Tensor) -> Iterator[tf.Tensor]:
         """The same, some nodes after the others, for uses that need not see all at once."""
@@ -121,7 +130,8 @@ class WholePass:
         """Candidates by one sampling, chunk by chunk."""
         below: list[tf.Tensor] = []
         for level in reversed(range(1, self.model.sagb.depth)):
-            below = _all_nodes(self._level(level, key, sampling, below))
+            chunks = self._level(level, key, sampling, below)
+            below = self._all_nodes(chunks, self._chunk_nodes)
         for rounds in self._level(0, key, sampling, below):
             yield self.model.normalized(rounds[-1])
 
@@ -203,9 +213,29 @@ class WholePass:
 
     def _by_chunk(self, function: Callable[[slice], Result], size: int) -> Iterator[Result]:
         """Calls a function of a part of the nodes for all parts."""
+        yield from map(function, self._parts_of_nodes(size))
+
+    def _parts_of_nodes(self, size: int) -> Iterator[slice]:
         nodes = self.graph.num_nodes
         for first in range(0, nodes, size):
-            yield function(slice(first, min(first + size, nodes)))
+            yield slice(first, min(first + size, nodes))
+
+    def _all_nodes(self, chunks: Iterator[list[tf.Tensor]], size: int) -> list[tf.Tensor]:
+        """Rows of all nodes, of chunks of `size` nodes.
+
+        Each chunk is written to its place at once: joined afterwards, all would be there twice.
+        """
+        nodes = self.graph.num_nodes
+        whole: list[tf.Tensor] = []
+        for part, found in zip(self._parts_of_nodes(size), chunks, strict=True):
+            if size >= nodes:
+                return found
+            whole = whole or [
+                tf.raw_ops.Empty(shape=[nodes, *rows.shape[1:]], dtype=rows.dtype) for rows in found
+            ]
+            places = tf.range(part.start, part.stop)
+            whole = [_write(all_, places, rows) for all_, rows in zip(whole, found, strict=True)]
+        return whole
 
     def _first_round(self, part: slice, children: Children) -> tf.Tensor:
         layer = self.model.sagb.rounds[0]
@@ -238,8 +268,8 @@ class WholePass:
             rows = self.graph.features.lookup(_nodes(part))
             return [parallel_matmul(tf.cast(rows, kernel.dtype), kernel) for kernel in kernels]
 
-        own, others = zip(*self._by_chunk(project, CHUNK_NODES), strict=True)
-        return tf.concat(own, axis=0), tf.concat(others, axis=0)
+        own, others = self._all_nodes(self._by_chunk(project, CHUNK_NODES), CHUNK_NODES)
+        return own, others
 
 
 def gather_candidates(candidates: Candidates, nodes: tf.Tensor) -> tf.Tensor:
@@ -256,13 +286,9 @@ def _nodes(part: slice) -> tf.Tensor:
     return tf.range(part.start, part.stop, dtype=tf.int64)
 
 
-def _all_nodes(chunks: Iterator[list[tf.Tensor]]) -> list[tf.Tensor]:
-    """Outputs of all rounds, joined; the chunks are gone before anything else is computed."""
-    return [_joined(parts) for parts in zip(*chunks, strict=True)]
-
-
-def _joined(parts: Sequence[tf.Tensor]) -> tf.Tensor:
-    return parts[0] if len(parts) == 1 else tf.concat(parts, axis=0)
+def _write(rows: tf.Tensor, places: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
+    """Changes rows of a tensor that nobody else has; a copy of it would take too much memory."""
+    return tf.raw_ops.InplaceUpdate(x=rows, i=places, v=values)
 
 
 def _part(rows: Children, part: slice) -> Children:

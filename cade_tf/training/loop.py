@@ -4,7 +4,7 @@ import dataclasses
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Protocol, TypeAlias
@@ -29,6 +29,8 @@ from cade_tf.training.summaries import Summaries
 from cade_tf.training.uncached import uncached
 
 STEPS_PER_CALL = 10
+COPIED_ROWS = 65536
+"""Rows of a weight that are copied at a time: for more of a large bias there is no room."""
 HISTORY_STEPS = 20
 """Steps between entries of the history where there are no summaries."""
 DETAILS = 10
@@ -331,9 +333,9 @@ class Loop:
         if self._checkpoints is not None:
             self._checkpoints.save_best(done)
         else:
-            # Into the same arrays again: of a large bias there is no room for another copy.
             for kept, weight in zip(self._best_weights, self.step.model.weights, strict=True):
-                np.copyto(kept, np.asarray(tf.convert_to_tensor(weight)))
+                for rows in _portions(len(kept)):
+                    kept[rows] = tf.gather(weight.value, rows)
 
     def _restore_best(self) -> int | None:
         if self._stopping is None or self._stopping.best_step is None:
@@ -341,8 +343,9 @@ class Loop:
         if self._checkpoints is not None:
             self._checkpoints.restore_best(self._stopping.best_step)
         else:
-            for weight, value in zip(self.step.model.weights, self._best_weights, strict=True):
-                weight.assign(value)
+            for weight, kept in zip(self.step.model.weights, self._best_weights, strict=True):
+                for rows in _portions(len(kept)):
+                    weight.value.scatter_update(tf.IndexedSlices(kept[rows], rows))
         return self._stopping.best_step
 
     def _save(self, done: int) -> None:
@@ -356,3 +359,9 @@ class Loop:
             self._summaries.flush()
         self._saved_step = done
         self._saved_time = time.monotonic()
+
+
+def _portions(count: int) -> Iterator[np.ndarray]:
+    """Numbers of rows, some after the others."""
+    for first in range(0, count, COPIED_ROWS):
+        yield np.arange(first, min(first + COPIED_ROWS, count))

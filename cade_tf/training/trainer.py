@@ -1,6 +1,7 @@
 """From a graph and options to a trained model."""
 
 import contextlib
+import gc
 import logging
 import math
 from pathlib import Path
@@ -34,6 +35,9 @@ from cade_tf.training.metrics import collapse_warning
 from cade_tf.training.step import TrainingStep
 from cade_tf.training.trained import Trained
 from cade_tf.training.validation import PAIRS, PAIRS_EVERY, SMALLEST_GAIN, with_pairs
+
+MANY_NODES = 50_000
+"""From here on it is worth a fraction of a second to free the tensors of a training at once."""
 
 _log = logging.getLogger(__name__)
 
@@ -110,6 +114,10 @@ def train_graph(
         if folder is not None and writes:
             run_folder.prepare(folder, config, run_folder.fingerprint_of(graph))
         trained = _train(graph, config, strategy, folder, progress, validate)
+        if graph.num_nodes >= MANY_NODES:
+            # Functions of TensorFlow are cycles of references. They hold the moments of the global
+            # bias and the tables of the graph, where an embedding will need the room.
+            gc.collect()
         if folder is not None and writes:
             run_folder.save_model(trained.model, folder)
         return trained

@@ -87,14 +87,16 @@ def test_neither_the_batch_nor_the_memory_for_a_pass_changes_more_than_rounding(
 @pytest.mark.parametrize(
     "options", [{}, {"dim": 4 * engine.WIDTH}, {"fanouts": (2, 2, 2)}, {"aggregator": "pool"}]
 )
+@pytest.mark.parametrize(
+    "sizes", [{"JOINED_BYTES": 0}, {"SMALL_NODES": 0}, {"JOINED_BYTES": 0, "SMALL_NODES": 0}]
+)
 @pytest.mark.parametrize("name", ["graphsage", "cade_ms"])
-def test_a_pass_may_be_done_in_parts(name, options, monkeypatch):
+def test_a_pass_may_be_done_in_parts(name, sizes, options, monkeypatch):
     tables = engine.small_tables(known=KNOWN)
     model = engine.small_model(name, k=2, **options)
     expected = embed(model, tables)
-    monkeypatch.setattr(whole_pass, "CHUNK_NODES", 4)
-    monkeypatch.setattr(whole_pass, "CHUNK_DRAWS", 3)
-    monkeypatch.setattr(whole_pass, "JOINED_BYTES", 0)
+    for constant, value in {"CHUNK_NODES": 4, "CHUNK_DRAWS": 3, **sizes}.items():
+        monkeypatch.setattr(whole_pass, constant, value)
     np.testing.assert_allclose(embed(model, tables), expected, rtol=1e-5, atol=1e-6)
 
 
