@@ -12,6 +12,9 @@ from cade_tf.graph.link_splits import hidden_edges
 HIDDEN = 0.1
 """Share of the edges that is hidden."""
 
+LEAST_EDGES = 100
+"""Fewer hidden edges than this tell nothing for certain."""
+
 MOST_NODES = 20_000
 """Of a larger graph a part of this size is looked at, nodes that are near each other."""
 
@@ -27,10 +30,10 @@ class HiddenEdges:
 
     Example:
 
-    >>> ring = Graph.from_edges([[i, (i + step) % 20] for i in range(20) for step in (1, 2)])
+    >>> ring = Graph.from_edges([[i, (i + step) % 600] for i in range(600) for step in (1, 2)])
     >>> found = HiddenEdges.of(ring, seed=0)
     >>> len(found.edges), found.visible.num_edges
-    (4, 36)
+    (120, 1080)
     """
 
     visible: Graph
@@ -50,7 +53,7 @@ class HiddenEdges:
             links = hidden_edges(part, HIDDEN, 0.0, seed, train_non_edges=False)
         except InputError:
             return None
-        if not len(links.test_edges):
+        if len(links.test_edges) < LEAST_EDGES:
             return None
         return cls(
             visible=links.input_graph(part),

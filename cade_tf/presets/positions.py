@@ -36,8 +36,8 @@ def position_weight(hidden: HiddenEdges, config: Config) -> float:
     Example:
 
     >>> from cade_tf.graph.graph import Graph
-    >>> ring = [[i, (i + step) % 60] for i in range(60) for step in (1, 2)]
-    >>> noise = np.random.default_rng(0).standard_normal((60, 4))
+    >>> ring = [[i, (i + step) % 600] for i in range(600) for step in (1, 2)]
+    >>> noise = np.random.default_rng(0).standard_normal((600, 4))
     >>> hidden = HiddenEdges.of(Graph.from_edges(ring, features=noise), seed=0)
     >>> position_weight(hidden, Config(dim=16)) > 0
     True

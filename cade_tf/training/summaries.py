@@ -176,8 +176,11 @@ def explaining(config: Config, graph: Graph) -> dict[str, bool | float | int | s
     """
     usual: dict[str, Any] = {}
     if config.preset is not None:
-        usual = presets.options_of(config.preset, config.model, lambda: graph, {})
-        del usual["preset"]
+        # What a preset decides may depend on these two.
+        same = {"dim": config.dim, "seed": config.seed}
+        usual = presets.options_of(config.preset, config.model, lambda: graph, same)
+        for name in ("preset", *same):
+            del usual[name]
     return {
         name: _plain(getattr(config, name))
         for name in _EXPLAINING
