@@ -1,5 +1,6 @@
 """Algorithm 1: a node's embedding is the mean of its dual representations over all contexts."""
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -24,6 +25,11 @@ WHOLE_PASS_BYTES = max(2 * 2**30, machine.memory_bytes() // 3)
 CHUNK_WALKS = 65536
 CHUNK_NODES = 8192
 
+# Encoding is most of the work. Many passes share their neighbourhoods, but there are ten draws of
+# them at least, where there are as many passes.
+PASSES_PER_DRAW = 4
+FEWEST_DRAWS = 10
+
 
 def embed_all_nodes(
     model: DualEncoder,
@@ -41,9 +47,9 @@ def embed_all_nodes(
 
     In each of `walks` passes a walk starts at every node; each node visited makes a pair with the
     start, and both sides of a pair add their dual representation to their node's mean. A node
-    that meets nobody (an isolated one) is its own context. Every pass draws its neighbourhoods
-    again; within a pass a node keeps its draws. Memory is bounded by the batch, the result and
-    `whole_pass_bytes`; neither changes the result but by rounding.
+    that meets nobody (an isolated one) is its own context. Neighbourhoods are drawn again for
+    every `passes_per_draw` passes; within them a node keeps its draws. Memory is bounded by the
+    batch, the result and `whole_pass_bytes`; neither changes the result but by rounding.
 
     Args:
         model: A trained model.
@@ -71,14 +77,16 @@ def embed_all_nodes(
     contexts = np.zeros(graph.num_nodes, np.float32)
     attend = attend_batch(model, graph, walk_length, seed)
     weigh = weigh_batch(model, walk_length, WholePass.parts(model, graph.num_nodes))
+    shared = passes_per_draw(walks)
     with make_bar(progress, "embedding", walks * graph.num_nodes, "walks") as bar:
-        for number in range(walks):  # lines 1 and 3: the pairs of all walks
-            key = random.make_key(seed, random.Stream.EMBEDDING_NEIGHBOR, number)
+        for draw in range(-(-walks // shared)):  # lines 1 and 3: the pairs of all walks
+            key = random.make_key(seed, random.Stream.EMBEDDING_NEIGHBOR, draw)
+            numbers = range(draw * shared, min((draw + 1) * shared, walks))
             if whole is not None:
-                every_walk = _walks_of_pass(graph, number, walk_length, seed)
-                contexts += _add_pass(total, whole, weigh, every_walk, key, batch_size, bar)
+                every_walk = _walks_of_passes(graph, numbers, walk_length, seed)
+                contexts += _add_passes(total, whole, weigh, every_walk, key, batch_size, bar)
                 continue
-            for first in range(0, graph.num_nodes, batch_size):
+            for number, first in itertools.product(numbers, range(0, graph.num_nodes, batch_size)):
                 last = min(first + batch_size, graph.num_nodes)
                 batch = (tf.constant(n, tf.int64) for n in (first, last, number))
                 nodes, sums, counts = attend(*batch, key)
@@ -89,7 +97,21 @@ def embed_all_nodes(
     return require_finite(total, ids)
 
 
-def _add_pass(
+def passes_per_draw(walks: int) -> int:
+    """How many passes, each with a walk from every node, share their neighbourhoods.
+
+    Args:
+        walks: Walks from each node.
+
+    Example:
+
+    >>> [passes_per_draw(walks) for walks in (1, 10, 20, 100)]
+    [1, 1, 2, 4]
+    """
+    return min(max(walks // FEWEST_DRAWS, 1), PASSES_PER_DRAW)
+
+
+def _add_passes(
     total: np.ndarray,
     whole: WholePass,
     weigh: Callable[["Walks", Candidates, tf.Tensor], tf.Tensor],
@@ -98,7 +120,7 @@ def _add_pass(
     batch_size: int,
     bar: Bar,
 ) -> np.ndarray:
-    """Lines 3-7 for a pass whose nodes are all encoded at once.
+    """Lines 3-7 for the passes of one draw, whose nodes are all encoded at once.
 
     Returns:
         How many contexts each node is of.
@@ -106,13 +128,14 @@ def _add_pass(
     model, size = whole.model, len(total)
     sides = np.zeros((2, size), np.float32)
     if not depends_on_partner(model):
+        first = starts = 0
         for walks in every_walk:
             sides += walks.count_sides(walks.nodes(), size).numpy()
-        first = 0
+            starts += len(walks.starts)
         for encoded in whole.chunks(key):
             part = slice(first, first + len(encoded))
             total[part] += _by_sides(model, encoded, sides[:, part]).numpy()
-            bar.advance(len(encoded))
+            bar.advance(len(encoded) * (starts // size))
             first = part.stop
         return sides.sum(axis=0)
     encoded = whole.candidates(key)
@@ -250,9 +273,11 @@ def _walks(
     return Walks(starts, visited, (visited != starts[:, None]) | alone)
 
 
-def _walks_of_pass(graph: GraphTables, number: int, walk_length: int, seed: int) -> Iterator[Walks]:
-    """A pass's walks from all nodes."""
-    for first in range(0, graph.num_nodes, CHUNK_WALKS):
+def _walks_of_passes(
+    graph: GraphTables, numbers: range, walk_length: int, seed: int
+) -> Iterator[Walks]:
+    """The walks of some passes from all nodes."""
+    for number, first in itertools.product(numbers, range(0, graph.num_nodes, CHUNK_WALKS)):
         starts = tf.range(first, min(first + CHUNK_WALKS, graph.num_nodes), dtype=tf.int64)
         yield _walks(graph, starts, tf.constant(number, tf.int64), walk_length, seed)
 

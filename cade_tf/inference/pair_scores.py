@@ -10,7 +10,7 @@ import tensorflow as tf
 from cade_tf.config import Config
 from cade_tf.errors import InputError
 from cade_tf.graph.graph import Graph
-from cade_tf.inference.algorithm1 import WHOLE_PASS_BYTES
+from cade_tf.inference.algorithm1 import WHOLE_PASS_BYTES, passes_per_draw
 from cade_tf.inference.on_demand import embed_pairs, neighbor_key
 from cade_tf.inference.whole_pass import Candidates, WholePass, gather_candidates
 from cade_tf.layers.bi_attention import entropy
@@ -95,9 +95,12 @@ def dual_affinities(
 def dual_scores(
     model: DualEncoder, config: Config, graph: Graph, *, progress: Shown = True
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """`dual_affinities` as a function of pairs, with the options of a training."""
-    draws, seed = config.embed_walks, config.seed
-    return partial(dual_affinities, model, graph, draws=draws, seed=seed, progress=progress)
+    """`dual_affinities` as a function of pairs, with the options of a training.
+
+    Neighbourhoods are drawn about as often as Algorithm 1 draws them.
+    """
+    draws = max(config.embed_walks // passes_per_draw(config.embed_walks), 1)
+    return partial(dual_affinities, model, graph, draws=draws, seed=config.seed, progress=progress)
 
 
 def attention_flatness(

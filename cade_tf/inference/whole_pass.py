@@ -1,8 +1,8 @@
 """Candidates of all nodes from one set of draws, each hidden vector computed once.
 
-Within a pass of Algorithm 1 a node's draw is a function of the pass, the sampling and the level.
-So instead of growing a tree from every root, each level is computed for all nodes at once, layer
-by layer: the same numbers, without encoding a node again for each batch that meets it.
+In Algorithm 1 a node's children are a function of the draw, the sampling and the level. So
+instead of growing a tree from every root, each level is computed for all nodes at once, layer by
+layer: the same numbers, without encoding a node again for each batch that meets it.
 """
 
 import weakref

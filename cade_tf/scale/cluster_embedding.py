@@ -10,7 +10,7 @@ import tensorflow as tf
 from cade_tf.errors import InputError
 from cade_tf.graph import arrays
 from cade_tf.graph.readers.shards import CHUNK_BYTES, ShardedGraph
-from cade_tf.inference.algorithm1 import attend_batch
+from cade_tf.inference.algorithm1 import attend_batch, passes_per_draw
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.progress import Shown, make_bar
 from cade_tf.retracing import traced_for_each_model
@@ -53,12 +53,13 @@ def embed_by_calls(
         progress: Whether to show progress.
     """
     attend = attend_batch(model, graph, walk_length, seed)
+    shared = passes_per_draw(walks)
     parts = parts_of(totals)
 
     @traced_for_each_model
     @tf.function(reduce_retracing=True, autograph=False)
     def add(first: tf.Tensor, last: tf.Tensor, number: tf.Tensor) -> tf.Tensor:
-        key = random.make_key(seed, random.Stream.EMBEDDING_NEIGHBOR, number)
+        key = random.make_key(seed, random.Stream.EMBEDDING_NEIGHBOR, number // shared)
         nodes, sums, counts = attend(first, last, number, key)
         rows = tf.concat([sums, counts[:, None]], axis=1)
         begin = 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from cade_tf.inference import whole_pass
+from cade_tf.inference import algorithm1, whole_pass
 from cade_tf.inference.algorithm1 import embed_all_nodes
 from cade_tf.progress import Progress
 from cade_tf.sampling import random
@@ -34,14 +34,14 @@ def pairs_of_pass(tables, number):
     return pairs
 
 
-def expected_embeddings(model, tables, graph):
-    """Algorithm 1 by the oracle. Every pass has draws of its own, so a pair names its pass too."""
+def expected_embeddings(model, tables, graph, *, shared=1):
+    """Algorithm 1 by the oracle: `shared` passes have the same draws, so a pair names its pass."""
     truths = [
         engine.OracleModel(
             model,
             tables,
             graph,
-            random.make_key(SEED, random.Stream.EMBEDDING_NEIGHBOR, number),
+            random.make_key(SEED, random.Stream.EMBEDDING_NEIGHBOR, number // shared),
             KNOWN,
         )
         for number in range(WALKS)
@@ -72,6 +72,18 @@ def test_embeddings_are_the_means_of_all_dual_representations(name, options):
     expected = expected_embeddings(model, tables, graph)
     got = embed(model, tables)
     assert got.dtype == np.float32
+    np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("whole_pass_bytes", [0, 1 << 30])
+@pytest.mark.parametrize("name", ["graphsage", "cade_ms", "cade_ma"])
+def test_passes_of_one_draw_share_their_neighbourhoods(name, whole_pass_bytes, monkeypatch):
+    monkeypatch.setattr(algorithm1, "FEWEST_DRAWS", 1)
+    graph, tables = engine.small_graph(), engine.small_tables(known=KNOWN)
+    model = engine.small_model(name, k=2)
+    expected = expected_embeddings(model, tables, graph, shared=WALKS)
+    assert np.abs(expected - expected_embeddings(model, tables, graph)).max() > 1e-3
+    got = embed(model, tables, whole_pass_bytes=whole_pass_bytes)
     np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
 
 
@@ -122,8 +134,10 @@ def test_the_seed_decides_everything():
     np.testing.assert_allclose(once[engine.ISOLATED], other[engine.ISOLATED], rtol=1e-5)
 
 
+@pytest.mark.parametrize("draws", [1, WALKS])
 @pytest.mark.parametrize("whole_pass_bytes", [0, 1 << 30])
-def test_progress_counts_the_walks(whole_pass_bytes):
+def test_progress_counts_the_walks(whole_pass_bytes, draws, monkeypatch):
+    monkeypatch.setattr(algorithm1, "FEWEST_DRAWS", draws)
     bars = []
 
     def make_bar(title, total, unit):

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from cade_tf.errors import InputError
 from cade_tf.graph.readers.shards import ShardedGraph
+from cade_tf.inference import algorithm1
 from cade_tf.inference.algorithm1 import embed_all_nodes
 from cade_tf.scale import cluster_embedding
 from cade_tf.scale.sharding import write_shards
@@ -28,8 +29,10 @@ def totals_of(name: str) -> tuple[tf.Tensor, np.ndarray]:
     return tf.concat(pieces, 0), embed_all_nodes(model, tables, **options)
 
 
+@pytest.mark.parametrize("draws", [1, 2])
 @pytest.mark.parametrize("name", ["cade_ms", "cade_ma"])
-def test_sums_over_contexts_are_the_embeddings(name):
+def test_sums_over_contexts_are_the_embeddings(name, draws, monkeypatch):
+    monkeypatch.setattr(algorithm1, "FEWEST_DRAWS", draws)
     totals, expected = totals_of(name)
     np.testing.assert_allclose(totals[:, :-1] / totals[:, -1:], expected, rtol=1e-4, atol=1e-5)
 
