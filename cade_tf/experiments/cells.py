@@ -42,7 +42,7 @@ class Cell:
             own use that for classification.
         hidden_ratio: Share of edges hidden for link prediction.
         split_seed: Which of the random splits.
-        config: Options of the method.
+        config: Options of the method; the recommended preset may still have to decide some.
         validating: Score the validation part and keep the test part out of sight, as long as
             options are being chosen.
 
@@ -62,13 +62,23 @@ class Cell:
     config: Config
     validating: bool = False
 
-    def settings(self) -> dict[str, Any]:
-        """Options that the method's embeddings depend on."""
-        return {name: getattr(self.config, name) for name in method_of(self.method).fields}
+    def settings(self, config: Config | None = None) -> dict[str, Any]:
+        """Options that the method's embeddings depend on.
+
+        Args:
+            config: The options once all are decided; those of the cell by default.
+        """
+        return {name: getattr(config or self.config, name) for name in method_of(self.method).fields}
+
+    def given(self) -> list[str] | None:
+        """Options that the recommended preset does not decide; None where it decides nothing."""
+        if self.config.given is None:
+            return None
+        return [name for name in method_of(self.method).fields if name in self.config.given]
 
     def key(self) -> str:
         """Name of the cell on disk; equal for cells that must have equal scores."""
-        return _key(vars(self) | {"flags": self.settings()})
+        return _key(vars(self) | {"flags": self.settings(), "given": self.given()})
 
 
 _IDENTITY = tuple(f.name for f in dataclasses.fields(Cell) if f.name != "config")
@@ -78,17 +88,22 @@ def _key(result: Mapping[str, Any]) -> str:
     """The key of the cell that has, or will have, this result.
 
     Only what departs from the paper counts, so that an option that is new, and off, keeps the
-    cells that were computed without it.
+    cells that were computed without it. Of the recommended preset only what it did not decide
+    counts: to ask it takes longer than to read a result.
     """
-    method = method_of(result["method"])
-    usual = {**vars(Config()), **(paper_options(method.model) if method.model else method.options)}
-    flags = result["flags"]
-    departures = {
-        name: flags[name]
-        for name in method.fields
-        if name in flags and _plain(flags[name]) != _plain(usual[name])
-    }
-    identity = {name: result[name] for name in _IDENTITY} | {"config": departures}
+    flags, given = result["flags"], result.get("given")
+    identity = {name: result[name] for name in _IDENTITY}
+    if given is None:
+        method = method_of(result["method"])
+        options = paper_options(method.model) if method.model else method.options
+        usual = {**vars(Config()), **options}
+        identity["config"] = {
+            name: flags[name]
+            for name in method.fields
+            if name in flags and _plain(flags[name]) != _plain(usual[name])
+        }
+    else:
+        identity["recommended"] = {name: flags[name] for name in given}
     text = json.dumps(identity, sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     return "-".join(
@@ -127,8 +142,9 @@ def cached(cell: Cell, folder: Path) -> dict[str, Any] | None:
     except (FileNotFoundError, json.JSONDecodeError):
         return None
     # The key counts departures from what is usual, which another version may have changed.
-    settings, flags = cell.settings(), result["flags"]
-    same = all(_plain(settings[name]) == flags[name] for name in settings.keys() & flags.keys())
+    settings, flags, given = cell.settings(), result["flags"], cell.given()
+    known = settings.keys() & flags.keys() if given is None else given
+    same = all(_plain(settings[name]) == flags[name] for name in known)
     return result if same else None
 
 
@@ -155,7 +171,8 @@ def compute(cell: Cell, folder: Path, data_dir: str | None = None) -> dict[str, 
         "seconds": round(time.monotonic() - started, 2),
         "step_milliseconds": embedded.step_milliseconds,
         "details": embedded.details,
-        "flags": cell.settings(),
+        "flags": cell.settings(embedded.config),
+        "given": cell.given(),
         "versions": versions(),
         "commit": commit(),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -206,22 +223,6 @@ def part_of(graph: Graph, split: NodeSplit, *, validating: bool) -> Part:
         np.searchsorted(visible, split.train),
         np.searchsorted(visible, split.validation),
     )
-
-
-def training_graph(cell: Cell, data_dir: str | None = None) -> Graph:
-    """What the method of a cell is fit on, for a preset that reads it.
-
-    Args:
-        cell: The cell; its options do not matter.
-        data_dir: Folder of the data sets.
-    """
-    graph = load_graph(cell.dataset, data_dir)
-    if cell.task == CLASSIFICATION:
-        part = _part(cell, graph)
-        return part.graph.subgraph(part.seen)
-    split = _hidden(cell, graph)
-    seen = np.setdiff1d(np.arange(graph.num_nodes), split.unseen)
-    return split.input_graph(graph, validating=cell.validating).subgraph(seen)
 
 
 def _part(cell: Cell, graph: Graph) -> Part:

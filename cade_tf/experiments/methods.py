@@ -50,6 +50,7 @@ class Embedded:
         step_milliseconds: Processor time of a training step, preparation and compilation
             included; None for what has no steps.
         details: Anything a report should keep: metrics, warnings.
+        config: Options of a training in which nothing is left to decide; None without a training.
         score_pairs: From positions [pairs, 2] to scores of the method's own, where it has some.
         flatness: From positions [pairs, 2] to how flat its attention is, where it has one.
     """
@@ -57,6 +58,7 @@ class Embedded:
     embeddings: Features
     step_milliseconds: float | None = None
     details: dict[str, Any] = dataclasses.field(default_factory=dict)
+    config: Config | None = None
     score_pairs: Callable[[np.ndarray], np.ndarray] | None = None
     flatness: Callable[[np.ndarray], float | None] = lambda pairs: None
 
@@ -173,7 +175,7 @@ def _engine(**changes: Any) -> Embed:
         score_pairs = dual_scores(trained.model, config, graph, progress=False)
         flatness = partial(attention_flatness, trained.model, graph, seed=config.seed)
         embeddings = trained.embed(graph, progress=False)
-        return Embedded(embeddings, spent, details, score_pairs, flatness)
+        return Embedded(embeddings, spent, details, trained.config, score_pairs, flatness)
 
     return embed
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from cade_tf import presets
 from cade_tf.config import Config
 from cade_tf.errors import InputError
 from cade_tf.experiments import cells
@@ -188,13 +187,8 @@ def cell_of(entry: Entry, split: int, options: ReproduceOptions) -> Cell:
     )
     config = cell.config
     if entry.preset is not None:
-        values = presets.options_of(
-            entry.preset,
-            method.model,
-            lambda: cells.training_graph(cell, options.data_dir),
-            entry.changes,
-        )
-        config = Config(**values)
+        # The recommended preset decides when the cell is computed.
+        config = Config.from_given(preset=entry.preset, model=method.model, **entry.changes)
     config = config.replace(seed=split)
     if options.quick:
         config = config.replace(

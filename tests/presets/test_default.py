@@ -96,13 +96,25 @@ def test_experiments_get_the_decisions_as_options():
     Config(**values)
 
 
-def test_a_cell_of_the_recommended_block_reads_its_own_training_graph(tmp_path):
+def test_a_cell_of_the_recommended_block_is_decided_when_it_is_computed(tmp_path):
     entry = declarations.Entry(
         row="digits", column="a", dataset="digits", task=cells.CLASSIFICATION,
-        method="graphsage", preset="recommended",
+        method="graphsage", preset="recommended", changes={"dim": 16, "steps": 0, "epochs": 0},
     )  # fmt: skip
     cell = runner.cell_of(entry, 100, ReproduceOptions(cells=str(tmp_path)))
-    graph = cells.training_graph(cell)
-    assert graph.num_nodes == 1258
-    assert cell.config.initialization == "smoothing"
-    assert cell.config == decided(graph, Config.from_given(model="graphsage")).replace(seed=100)
+    assert {"dim", "seed"} < set(cell.given())
+    assert "initialization" not in cell.given()
+    result = cells.compute(cell, tmp_path)
+    whole = digits()
+    seen = whole.subgraph(split_nodes(whole, 0.3, 100).seen)
+    expected = decided(seen, Config.from_given(model="graphsage", seed=100, **entry.changes))
+    assert result["flags"]["initialization"] == "smoothing"
+    assert result["flags"] == cell.settings(expected)
+    # It is found again, also in a report, without asking the preset.
+    kept = json.loads(json.dumps(result))
+    assert cells.cached(cell, tmp_path) == kept
+    assert cells.restore({"entries": [{"cells": [kept]}]}, tmp_path) == 0
+    other = runner.cell_of(
+        dataclasses.replace(entry, changes={"dim": 8}), 100, ReproduceOptions(cells=str(tmp_path))
+    )
+    assert cells.cached(other, tmp_path) is None
