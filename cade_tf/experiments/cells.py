@@ -162,6 +162,7 @@ def compute(cell: Cell, folder: Path, data_dir: str | None = None) -> dict[str, 
     """
     graph = load_graph(cell.dataset, data_dir)
     started = time.monotonic()
+    given = cell.given()
     run_dir = folder / cell.key()
     embedded, scores = (_node_scores if cell.task == CLASSIFICATION else _link_scores)(
         cell, graph, run_dir
@@ -171,8 +172,8 @@ def compute(cell: Cell, folder: Path, data_dir: str | None = None) -> dict[str, 
         "seconds": round(time.monotonic() - started, 2),
         "step_milliseconds": embedded.step_milliseconds,
         "details": embedded.details,
-        "flags": cell.settings(embedded.config),
-        "given": cell.given(),
+        "flags": cell.settings(None if given is None else embedded.config),
+        "given": given,
         "versions": versions(),
         "commit": commit(),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

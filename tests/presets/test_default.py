@@ -1,5 +1,7 @@
 """The recommended preset as the default: what waits for the graph, and what does not."""
 
+import dataclasses
+import json
 import logging
 
 import pytest
@@ -10,6 +12,8 @@ from cade_tf.config import Config
 from cade_tf.errors import InputError
 from cade_tf.experiments import cells, declarations, runner
 from cade_tf.experiments.options import ReproduceOptions
+from cade_tf.graph.digits import digits
+from cade_tf.graph.splits import split_nodes
 from cade_tf.presets.recommended import decided
 from cade_tf.training.trainer import train
 from tests.presets.kinds import generated
