@@ -68,7 +68,8 @@ class Cell:
         Args:
             config: The options once all are decided; those of the cell by default.
         """
-        return {name: getattr(config or self.config, name) for name in method_of(self.method).fields}
+        options = config or self.config
+        return {name: getattr(options, name) for name in method_of(self.method).fields}
 
     def given(self) -> list[str] | None:
         """Options that the recommended preset does not decide; None where it decides nothing."""
