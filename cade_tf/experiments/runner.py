@@ -5,6 +5,8 @@ import contextlib
 import dataclasses
 import datetime
 import multiprocessing
+import os
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -156,9 +158,23 @@ def _computing(cells_per_process: int) -> Iterator[Callable[..., dict[str, Any]]
     with concurrent.futures.ProcessPoolExecutor(
         max_workers=1,
         mp_context=multiprocessing.get_context("spawn"),
+        initializer=end_with_parent,
         max_tasks_per_child=cells_per_process,
     ) as pool:
         yield lambda *given: pool.submit(cells.compute, *given).result()
+
+
+def end_with_parent() -> None:
+    """Ends this process when the command that started it is gone, also where it was killed."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def _headline(result: dict[str, Any]) -> str:
