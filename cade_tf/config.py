@@ -7,6 +7,7 @@ names it. Commands start from the preset `recommended` instead, which reads the 
 import dataclasses
 import numbers
 import os
+from collections.abc import Mapping
 from typing import Any, Self
 
 from cade_tf import presets
@@ -527,6 +528,7 @@ class Config(
     Args:
         given: Names of the options that a user gave, where the recommended preset still has to
             decide the others (training does so when it has the graph); None where all are decided.
+        decided: What the recommended preset has decided, by option; None where it has not.
 
     Example:
 
@@ -539,6 +541,7 @@ class Config(
     """
 
     given: frozenset[str] | None = dataclasses.field(default=None, compare=False, repr=False)
+    decided: Mapping[str, Any] | None = dataclasses.field(default=None, compare=False, repr=False)
 
     @classmethod
     def from_given(cls, **given: Any) -> Self:

@@ -196,9 +196,8 @@ def _for_tensorboard(
     final = {f"{probe}_{n}": values[n] for probe, values in scores.items() for n in FINAL_SCORES}
     final["mrr"] = trained.metrics.get("mrr", 0.0)
     summaries = Summaries(run_dir)
-    seen = trained.model.trained_on or graph
     text = table(comparison) if comparison else ""
-    summaries.final(config, final, trained.steps, seen, text)
+    summaries.final(config, final, trained.steps, text)
     summaries.close()
 
 

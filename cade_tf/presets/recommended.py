@@ -87,7 +87,9 @@ class Recommendation:
 
     def applied(self, config: Config) -> Config:
         """The options with the decisions in them."""
-        return config.replace(**self.changes, preset="recommended", given=None)
+        return config.replace(
+            **self.changes, preset="recommended", given=None, decided=self.changes
+        )
 
 
 def decided(graph: Graph, config: Config) -> Config:

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from cade_tf import presets
 from cade_tf.config import Config, FeatureOptions, ModelOptions, SplitOptions, TrainingOptions
-from cade_tf.graph.graph import Graph
 from cade_tf.layers.bi_attention import entropy
+from cade_tf.presets import paper
 from cade_tf.training import curves
 from cade_tf.training.checkpoints import writing_to
 from cade_tf.training.metrics import rank_me
@@ -117,7 +116,6 @@ class Summaries:
         config: Config,
         scores: Mapping[str, float],
         step: int,
-        graph: Graph,
         comparison: str = "",
     ) -> None:
         """Writes options and final scores as one trial of the HParams table.
@@ -128,12 +126,11 @@ class Summaries:
             config: Options of the run.
             scores: Final scores by name.
             step: The last step.
-            graph: The training graph.
             comparison: A table of the model and others, written as text.
         """
         from tensorboard.plugins.hparams import api
 
-        shown = explaining(config, graph)
+        shown = explaining(config)
         trial = f"{self.run_dir.absolute().parent.name}/{self.run_dir.absolute().name}"
         folder = self.run_dir / FINAL_FOLDER
         with writing_to(folder):
@@ -164,23 +161,19 @@ class Summaries:
                 self._writer.close()
 
 
-def explaining(config: Config, graph: Graph) -> dict[str, bool | float | int | str]:
+def explaining(config: Config) -> dict[str, bool | float | int | str]:
     """The model, and the options that a user chose and that may explain a score.
 
     What the defaults or the preset say is the same in most runs, and would fill the table with
     constant columns; where and how a run is kept explains no score.
 
     Args:
-        config: Options of a run.
-        graph: The training graph, which a preset may read.
+        config: Options of a run, in which nothing is left to decide.
     """
-    usual: dict[str, Any] = {}
-    if config.preset is not None:
-        # What a preset decides may depend on these two.
-        same = {"dim": config.dim, "seed": config.seed}
-        usual = presets.options_of(config.preset, config.model, lambda: graph, same)
-        for name in ("preset", *same):
-            del usual[name]
+    usual = dict(config.decided or {})
+    if config.preset == "paper":
+        usual = paper.options(config.model)
+        del usual["preset"]
     return {
         name: _plain(getattr(config, name))
         for name in _EXPLAINING

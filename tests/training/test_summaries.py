@@ -201,9 +201,8 @@ def test_the_comparison_with_no_training_is_there_as_text(final):
 
 
 def test_the_hparams_table_has_the_model_and_what_differs():
-    graph = small_graph()
-    assert explaining(Config(), graph) == {"model": Config().model}
-    assert explaining(Config(k=3, fanouts=(4, 2), run_dir="x"), graph) == {
+    assert explaining(Config()) == {"model": Config().model}
+    assert explaining(Config(k=3, fanouts=(4, 2), run_dir="x")) == {
         "model": Config().model, "k": 3, "fanouts": "4,2",
     }  # fmt: skip
 
@@ -212,7 +211,7 @@ def test_the_hparams_table_has_the_model_and_what_differs():
 def test_what_a_preset_says_is_no_column_of_the_hparams_table(preset):
     graph = small_graph()
     config = decided(graph, Config.from_given(preset=preset, model="cade_ma", dim=8))
-    assert explaining(config, graph) == {"model": "cade_ma", "preset": preset, "dim": 8}
+    assert explaining(config) == {"model": "cade_ma", "preset": preset, "dim": 8}
 
 
 def test_the_projector_finds_points_ids_labels_and_what_training_saw(run_dir):
