@@ -76,7 +76,8 @@ def test_a_part_measures(title, names, here):
 
 def test_embedding_is_measured_sampled_and_full(here, monkeypatch):
     monkeypatch.setattr(cases, "MODELS", ("graphsage",))
-    assert names_of("embedding") == {"embed/graphsage/sampled", "embed/graphsage/full"}
+    columns = ("sampled", "of_40_walks", "full")
+    assert names_of("embedding") == {f"embed/graphsage/{column}" for column in columns}
 
 
 def test_every_target_bounds_something_that_a_full_run_measures():
