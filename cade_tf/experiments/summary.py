@@ -1,6 +1,7 @@
 """One screen about all reports: which of the paper's numbers are reached, which claims hold."""
 
 import itertools
+import statistics
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -53,16 +54,24 @@ class Claim(NamedTuple):
     compare: Callable[[list[Entry]], list[Comparison]]
 
 
-def _score(entry: Entry | None) -> float | None:
+def _scores(entry: Entry | None) -> dict[int, float]:
+    """Its main score by split, in percent; empty where it was not run."""
     if entry is None or "scores" not in entry:
-        return None
+        return {}
     probe, metric, _ = main_metrics(entry["task"])[0]
-    return 100 * float(entry["scores"][probe][metric]["mean"])
+    values = entry["scores"][probe][metric]["values"]
+    splits = [cell["split_seed"] for cell in entry["cells"]]
+    return {split: 100 * value for split, value in zip(splits, values, strict=True)}
 
 
 def _pair(first: Entry | None, second: Entry | None, place: str) -> Comparison:
-    a, b = _score(first), _score(second)
-    return Comparison(a, b, a is not None and b is not None and a > b, place)
+    """Means over the splits that both have: other splits would compare other nodes."""
+    mine, others = _scores(first), _scores(second)
+    common = sorted(mine.keys() & others.keys())
+    if not common:
+        return Comparison(None, None, False, place)
+    a, b = (statistics.fmean(scores[split] for split in common) for scores in (mine, others))
+    return Comparison(a, b, a > b, place)
 
 
 def _setting(entry: Entry) -> tuple[str | None, bool]:

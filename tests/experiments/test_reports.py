@@ -294,6 +294,20 @@ def test_notes_stay_and_stand_in_the_report(tmp_path):
         assert "## Discussion\n\nSmoothing is all.\n\n## Micro-F1" in text
 
 
+def test_claims_compare_the_splits_that_both_have():
+    results = fake_results()
+    cade = results["entries"][1]
+    cade["scores"]["logreg"] = {"micro_f1": runner.summary([0.805])}
+    cade["cells"] = [{"split_seed": 0, "commit": "abc"}]
+    claim = next(claim for claim in summary.CLAIMS if claim.text.startswith("CADE is above Graph"))
+    (found,) = claim.compare(results["entries"])
+    # The mean over all splits of GraphSAGE is 81.0.
+    assert (found.first, found.second, found.holds) == (80.5, 80.0, True)
+    cade["cells"] = [{"split_seed": 9, "commit": "abc"}]
+    (found,) = claim.compare(results["entries"])
+    assert (found.first, found.holds) == (None, False)
+
+
 def test_paired_tests_are_those_of_scipy():
     rng = np.random.default_rng(0)
     first, second = rng.normal(size=8).tolist(), rng.normal(size=8).tolist()
