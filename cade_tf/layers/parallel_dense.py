@@ -90,9 +90,7 @@ def parallel_matmul(inputs: Rows, kernel: tf.Tensor) -> tf.Tensor:
     sets, width, units = kernel.shape
     kernel = tf.convert_to_tensor(kernel)
     if isinstance(inputs, tf.SparseTensor):
-        flat = tf.reshape(tf.transpose(kernel, [1, 0, 2]), [width, sets * units])
-        product = sparse_matmul(inputs, flat)
-        return tf.reshape(product, [-1, sets, units])
+        return tf.stack(sparse_matmul(inputs, tf.unstack(kernel)), axis=1)
     if inputs.shape.rank == 2:
         flat = tf.reshape(tf.transpose(kernel, [1, 0, 2]), [width, sets * units])
         return tf.reshape(tf.matmul(inputs, flat), [-1, sets, units])

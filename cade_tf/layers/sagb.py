@@ -15,7 +15,15 @@ from cade_tf.errors import InputError
 from cade_tf.layers.aggregators import MeanAggregator, make_aggregator
 from cade_tf.layers.global_bias import GlobalBias
 from cade_tf.layers.parallel_dense import StackedGlorotUniform, parallel_matmul
-from cade_tf.layers.sparse_ops import Children, Rows, gather_rows, gather_self_and_mean
+from cade_tf.layers.sparse_ops import (
+    Children,
+    Rows,
+    SelfAndMean,
+    beside,
+    first_rows,
+    gather_rows,
+    sparse_matmul,
+)
 from cade_tf.sampling.trees import Trees
 
 Shape = tuple[int | None, ...]
@@ -189,16 +197,20 @@ class SageLayer(keras.layers.Layer):
         self, rows: Rows, child_index: tuple[tf.Tensor, ...], self_index: tf.Tensor
     ) -> tf.Tensor:
         """W first: the mean is linear, so W applied to each row before averaging is the same."""
-        own_kernel, child_kernel = self.split_kernel()
-        own = parallel_matmul(_until_last(rows, self_index), own_kernel)
+        # One parameter set after the other: the rows of one stay in the cache while they are read.
+        kernels = tf.unstack(tf.cast(self.kernel, self.compute_dtype))
+        own = _until_last(rows, self_index)
         first_child = tf.shape(own)[0]
-        return self.activate(
-            gather_self_and_mean(
-                tf.concat([own, parallel_matmul(rows, child_kernel)], axis=0),
-                self_index,
-                tuple(index + tf.cast(first_child, index.dtype) for index in child_index),
-            )
-        )
+        if isinstance(rows, tf.SparseTensor):
+            projected = sparse_matmul(beside(own, rows), kernels)
+        else:
+            projected = [
+                tf.concat([tf.matmul(own, mine), tf.matmul(rows, others)], axis=0)
+                for mine, others in (tf.split(k, [self.own_width, -1]) for k in kernels)
+            ]
+        children = tuple(index + tf.cast(first_child, index.dtype) for index in child_index)
+        gather = SelfAndMean(self_index, children, self.compute_dtype)
+        return self.activate(tf.stack([gather(of_set) for of_set in projected], axis=1))
 
     def compute_output_shape(
         self,
@@ -425,7 +437,8 @@ def _first_shape(inputs_shape: Any) -> Shape:
 
 def _until_last(rows: Rows, self_index: tf.Tensor) -> Rows:
     """The rows up to that of the last node; those after it are children only."""
-    return rows if isinstance(rows, tf.SparseTensor) else rows[: tf.reduce_max(self_index) + 1]
+    count = tf.reduce_max(self_index) + 1
+    return first_rows(rows, count) if isinstance(rows, tf.SparseTensor) else rows[:count]
 
 
 def _split_levels(
@@ -452,7 +465,7 @@ def _self_and_mean(
     rows: tf.Tensor, self_index: tf.Tensor, child_index: tuple[tf.Tensor, ...]
 ) -> tf.Tensor:
     """[h || mean of the children]: `[n, 2 width]`, or `[n, K, 2 width]` of `[m, K, width]`."""
-    both = gather_self_and_mean(rows, self_index, child_index, stacked=True)
+    both = SelfAndMean(self_index, child_index, rows.dtype, stacked=True)(rows)
     if rows.shape.rank == 3:
         both = both if rows.shape[1] == 1 else tf.transpose(both, [0, 2, 1, 3])
     return tf.reshape(both, [-1, *rows.shape[1:-1], 2 * rows.shape[-1]])

@@ -6,6 +6,7 @@ threads, several times as fast and in a fixed order.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import tensorflow as tf
@@ -147,44 +148,64 @@ def _maxima(values: tf.Tensor, columns: tf.Tensor, owners: tf.Tensor) -> tf.Tens
     return maxima(values)
 
 
-def gather_self_and_mean(
-    values: tf.Tensor, own: tf.Tensor, children: tuple[tf.Tensor, ...], *, stacked: bool = False
-) -> tf.Tensor:
-    """`values[own]` and the means over `values[children]`, as one product.
+class SelfAndMean:
+    """Nodes' own rows and the means of their children's, as a product with one sparse matrix.
 
     Args:
-        values: `[m, ...]`.
-        own: Integers `[n]`.
+        own: Integers `[n]`, the nodes' own rows.
         children: Integers `[n_l, s_l]`, whose n_l sum to n.
+        dtype: Type of the rows.
         stacked: Whether both are stacked along a new axis; otherwise they are added.
-
-    Returns:
-        `[n, 2, ...]` or `[n, ...]`.
     """
-    if not _has_kernel(values.dtype):
-        both = gather_self_and_mean(_wide(values), own, children, stacked=stacked)
-        return tf.cast(both, values.dtype)
-    step = 2 if stacked else 1
-    count = step * tf.size(own)
-    places, weights = _places_of_self_and_mean(own, children, step, values.dtype)
 
-    @tf.custom_gradient
-    def sums(values: tf.Tensor) -> tuple[tf.Tensor, Any]:
-        def matrix() -> tf.Tensor:
-            return _compressed(places, weights, count, tf.shape(values)[0])
+    def __init__(
+        self,
+        own: tf.Tensor,
+        children: tuple[tf.Tensor, ...],
+        dtype: Any,
+        *,
+        stacked: bool = False,
+    ) -> None:
+        self.stacked = stacked
+        dtype = tf.as_dtype(dtype)
+        self.dtype = dtype if _has_kernel(dtype) else tf.float32
+        step = 2 if stacked else 1
+        self.count = step * tf.size(own)
+        self.places, self.weights = _places_of_self_and_mean(own, children, step, self.dtype)
 
-        def gradient(upstream: tf.Tensor) -> tf.Tensor:
-            # A SavedModel traces the gradient without telling its shape.
-            flat = tf.reshape(upstream, [count, math.prod(values.shape[1:])])
-            # Made again, as a SavedModel cannot hold it; a compiled step makes it only once.
-            turned = _transpose(matrix(), upstream.dtype)
-            sums = tf.raw_ops.SparseMatrixMatMul(a=turned, b=flat)
-            return tf.reshape(sums, tf.shape(values))
+    def __call__(self, values: tf.Tensor) -> tf.Tensor:
+        """The product.
 
-        product = tf.raw_ops.SparseMatrixMatMul(a=matrix(), b=_flat(values))
-        return tf.reshape(product, [-1, *([2] if stacked else []), *values.shape[1:]]), gradient
+        Args:
+            values: `[m, ...]`.
 
-    return sums(values)
+        Returns:
+            `[n, 2, ...]` or `[n, ...]`.
+        """
+        wide = tf.cast(values, self.dtype)
+        return tf.cast(self._product(wide), values.dtype)
+
+    def _product(self, values: tf.Tensor) -> tf.Tensor:
+        count = self.count
+
+        @tf.custom_gradient
+        def sums(values: tf.Tensor) -> tuple[tf.Tensor, Any]:
+            def matrix() -> tf.Tensor:
+                return _compressed(self.places, self.weights, count, tf.shape(values)[0])
+
+            def gradient(upstream: tf.Tensor) -> tf.Tensor:
+                # A SavedModel traces the gradient without telling its shape.
+                flat = tf.reshape(upstream, [count, math.prod(values.shape[1:])])
+                # Made again, as a SavedModel cannot hold it; a compiled step makes it only once.
+                turned = _transpose(matrix(), upstream.dtype)
+                sums = tf.raw_ops.SparseMatrixMatMul(a=turned, b=flat)
+                return tf.reshape(sums, tf.shape(values))
+
+            product = tf.raw_ops.SparseMatrixMatMul(a=matrix(), b=_flat(values))
+            parts = [2] if self.stacked else []
+            return tf.reshape(product, [-1, *parts, *values.shape[1:]]), gradient
+
+        return sums(values)
 
 
 def _places_of_self_and_mean(
@@ -209,10 +230,16 @@ def _places_of_self_and_mean(
     return tf.concat(places, axis=0), tf.concat(weights, axis=0)
 
 
-def sparse_matmul(rows: Rows, kernel: tf.Tensor) -> tf.Tensor:
-    """Product of a `tf.SparseTensor` without gradient and a dense matrix with one."""
-    if not _has_kernel(kernel.dtype):
-        return tf.cast(sparse_matmul(_wide(rows), _wide(kernel)), kernel.dtype)
+def sparse_matmul(rows: tf.SparseTensor, kernels: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+    """Products of sparse rows without gradient and dense matrices with one.
+
+    One product for each matrix: those of a narrow one stay in the cache, while all as one wide
+    matrix would be read from memory for every entry.
+    """
+    dtype = kernels[0].dtype
+    if not _has_kernel(dtype):
+        wide = sparse_matmul(_wide(rows), [_wide(kernel) for kernel in kernels])
+        return [tf.cast(product, dtype) for product in wide]
     matrix = tf.raw_ops.SparseTensorToCSRSparseMatrix(
         indices=rows.indices, values=rows.values, dense_shape=rows.dense_shape
     )
@@ -224,7 +251,28 @@ def sparse_matmul(rows: Rows, kernel: tf.Tensor) -> tf.Tensor:
 
         return tf.raw_ops.SparseMatrixMatMul(a=matrix, b=kernel), gradient
 
-    return product(kernel)
+    return [product(kernel) for kernel in kernels]
+
+
+def beside(left: tf.SparseTensor, right: tf.SparseTensor) -> tf.SparseTensor:
+    """Rows of `left`, then rows of `right` with their columns after all of `left`'s.
+
+    Times two matrices that stand one on the other it is both products, one on the other.
+    """
+    left_shape, right_shape = (tf.cast(part.dense_shape, tf.int64) for part in (left, right))
+    return tf.SparseTensor(
+        tf.concat([left.indices, right.indices + left_shape], axis=0),
+        tf.concat([left.values, right.values], axis=0),
+        left_shape + right_shape,
+    )
+
+
+def first_rows(rows: tf.SparseTensor, count: tf.Tensor) -> tf.SparseTensor:
+    """The first rows of a sparse matrix whose entries stand row after row."""
+    count = tf.cast(count, tf.int64)
+    entries = tf.searchsorted(rows.indices[:, 0], tf.reshape(count, [1]))[0]
+    shape = tf.stack([count, rows.dense_shape[1]])
+    return tf.SparseTensor(rows.indices[:entries], rows.values[:entries], shape)
 
 
 def _has_kernel(dtype: tf.DType) -> bool:

@@ -11,7 +11,7 @@ from cade_tf.layers.aggregators import gather_mean, make_aggregator
 from cade_tf.layers.parallel_dense import ParallelDense
 from cade_tf.layers.recurrence import last_states
 from cade_tf.layers.sagb import SAGB, SageLayer
-from cade_tf.layers.sparse_ops import gather_max, gather_self_and_mean
+from cade_tf.layers.sparse_ops import SelfAndMean, gather_max
 from cade_tf.sampling import random
 from cade_tf.sampling.neighborhood import sample_neighborhood
 from cade_tf.sampling.trees import Trees
@@ -156,8 +156,8 @@ def test_self_and_mean_and_their_gradient_are_those_of_plain_gathers(shape, stac
         return outputs, tape.gradient(score, values)
 
     expected = scored(plain)
-    got = scored(lambda values: gather_self_and_mean(values, own, children, stacked=stacked))
-    half = gather_self_and_mean(tf.cast(values, tf.bfloat16), own, children, stacked=stacked)
+    got = scored(SelfAndMean(own, children, values.dtype, stacked=stacked))
+    half = SelfAndMean(own, children, tf.bfloat16, stacked=stacked)(tf.cast(values, tf.bfloat16))
     np.testing.assert_allclose(tf.cast(half, tf.float64), expected[0], atol=0.05)
     for mine, theirs in zip(got, expected, strict=True):
         np.testing.assert_allclose(mine, tf.convert_to_tensor(theirs), rtol=1e-6)
