@@ -48,6 +48,7 @@ METHODS = {
     "smoothed_pca": "smoothed PCA",
     "untrained": "GraphSAGE's start",
     "graphsage": "GraphSAGE",
+    "cade_ms_start": "CADE-MS's start",
     "cade_ms": "CADE-MS",
     "positions": "walks only (positions)",
     "graph2gauss": "Graph2Gauss",
@@ -55,6 +56,9 @@ METHODS = {
     "cade_ma": "CADE-MA",
 }
 """By name, in the order of the report; smoothed PCA is what all are compared with."""
+
+STARTS = {"cade_ms_start": "cade_ms"}
+"""Models as they start, without a step of training, by the name of the row."""
 
 FIRST = ("raw_features", "smoothed_pca", "untrained", "graphsage", "cade_ms")
 """Computed on all graphs before the others are."""
@@ -158,9 +162,10 @@ def measure(graph: Graph, name: str, method: str, seed: int, cells: Path) -> dic
 def _embed(method: str, graph: Graph, seen: np.ndarray, seed: int, run_dir: Path) -> Embedded:
     if method == "positions":
         return Embedded(structural_features(graph)[:, 1:])
-    chosen = method_of(method)
+    chosen = method_of(STARTS.get(method, method))
     if chosen.model:
-        config = Config.from_given(model=chosen.model, seed=seed)
+        budget = {"steps": 0, "epochs": 0} if method in STARTS else {}
+        config = Config.from_given(model=chosen.model, seed=seed, **budget)
     else:
         config = Config(seed=seed, **chosen.options)
     return chosen.embed(graph, seen, config, run_dir)

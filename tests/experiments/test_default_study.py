@@ -49,6 +49,20 @@ def test_a_model_is_scored_by_its_own_pairs_too(study, monkeypatch):
     assert 0 < row["dot"] <= 1
 
 
+def test_the_start_of_a_model_is_the_model_after_no_step(study, monkeypatch):
+    trained = []
+    given = default_study.Config.from_given
+    monkeypatch.setattr(
+        default_study.Config,
+        "from_given",
+        lambda **options: trained.append(options) or given(**{"dim": 8, **options}),
+    )
+    (row,) = study("cade_ms_start")
+    assert "dual" not in row
+    assert all(options["model"] == "cade_ms" for options in trained)
+    assert {options.get("steps") for options in trained} == {0}
+
+
 def test_peers_are_scored_where_their_embeddings_are_found(study, tmp_path):
     (tmp_path / "cells" / "peers").mkdir(parents=True)
     labels = generated("binary").labels
