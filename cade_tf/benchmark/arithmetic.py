@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import tensorflow as tf
 
 from cade_tf.layers.aggregators import LSTMAggregator, MaxPoolAggregator
-from cade_tf.layers.sagb import SageLayer
+from cade_tf.layers.sage_layer import SageLayer
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.training.step import TrainingStep
 

@@ -23,7 +23,7 @@ from cade_tf.graph.shares import neighbor_shares
 from cade_tf.inference.finite import require_finite
 from cade_tf.layers.aggregators import MeanAggregator
 from cade_tf.layers.bi_attention import TanhBiAttention
-from cade_tf.layers.sagb import SageLayer
+from cade_tf.layers.sage_layer import SageLayer
 from cade_tf.layers.sparse_ops import Segments
 from cade_tf.models.dual_encoder import DualEncoder
 from cade_tf.progress import Shown, make_bar

@@ -10,7 +10,8 @@ from cade_tf.layers.bi_attention import (
 from cade_tf.layers.dual_encoder import DualENC
 from cade_tf.layers.global_bias import GlobalBias
 from cade_tf.layers.parallel_dense import ParallelDense
-from cade_tf.layers.sagb import SAGB, SageLayer
+from cade_tf.layers.sagb import SAGB
+from cade_tf.layers.sage_layer import SageLayer
 
 __all__ = [
     "SAGB",

@@ -254,16 +254,13 @@ def sparse_matmul(rows: tf.SparseTensor, kernels: Sequence[tf.Tensor]) -> list[t
     return [product(kernel) for kernel in kernels]
 
 
-def beside(left: tf.SparseTensor, right: tf.SparseTensor) -> tf.SparseTensor:
-    """Rows of `left`, then rows of `right` with their columns after all of `left`'s.
-
-    Times two matrices that stand one on the other it is both products, one on the other.
-    """
-    left_shape, right_shape = (tf.cast(part.dense_shape, tf.int64) for part in (left, right))
+def block_diagonal(first: tf.SparseTensor, second: tf.SparseTensor) -> tf.SparseTensor:
+    """Two matrices as blocks of one: times two matrices one on the other it is both products."""
+    first_shape, second_shape = (tf.cast(m.dense_shape, tf.int64) for m in (first, second))
     return tf.SparseTensor(
-        tf.concat([left.indices, right.indices + left_shape], axis=0),
-        tf.concat([left.values, right.values], axis=0),
-        left_shape + right_shape,
+        tf.concat([first.indices, second.indices + first_shape], axis=0),
+        tf.concat([first.values, second.values], axis=0),
+        first_shape + second_shape,
     )
 
 

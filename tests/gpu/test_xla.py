@@ -9,7 +9,7 @@ from cade_tf.config import AGGREGATORS
 from cade_tf.layers import SAGB, DualENC
 from cade_tf.layers.aggregators import make_aggregator
 from cade_tf.layers.parallel_dense import ParallelDense
-from cade_tf.layers.sagb import SageLayer
+from cade_tf.layers.sage_layer import SageLayer
 from cade_tf.losses import PairLoss, SoftmaxLoss
 from cade_tf.optimizers import Adam
 

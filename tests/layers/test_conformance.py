@@ -10,7 +10,8 @@ from cade_tf.layers.bi_attention import DotProductBiAttention, TanhBiAttention, 
 from cade_tf.layers.dual_encoder import DualENC
 from cade_tf.layers.global_bias import GlobalBias
 from cade_tf.layers.parallel_dense import ParallelDense
-from cade_tf.layers.sagb import SAGB, SageLayer
+from cade_tf.layers.sagb import SAGB
+from cade_tf.layers.sage_layer import SageLayer
 from cade_tf.models.factory import MODEL_CLASSES
 from cade_tf.sampling.trees import Trees
 from tests import conformance

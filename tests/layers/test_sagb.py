@@ -10,8 +10,15 @@ from cade_tf.errors import InputError
 from cade_tf.layers.aggregators import gather_mean, make_aggregator
 from cade_tf.layers.parallel_dense import ParallelDense
 from cade_tf.layers.recurrence import last_states
-from cade_tf.layers.sagb import SAGB, SageLayer
-from cade_tf.layers.sparse_ops import SelfAndMean, gather_max
+from cade_tf.layers.sagb import SAGB
+from cade_tf.layers.sage_layer import SageLayer
+from cade_tf.layers.sparse_ops import (
+    SelfAndMean,
+    block_diagonal,
+    first_rows,
+    gather_max,
+    sparse_matmul,
+)
 from cade_tf.sampling import random
 from cade_tf.sampling.neighborhood import sample_neighborhood
 from cade_tf.sampling.trees import Trees
@@ -161,6 +168,32 @@ def test_self_and_mean_and_their_gradient_are_those_of_plain_gathers(shape, stac
     np.testing.assert_allclose(tf.cast(half, tf.float64), expected[0], atol=0.05)
     for mine, theirs in zip(got, expected, strict=True):
         np.testing.assert_allclose(mine, tf.convert_to_tensor(theirs), rtol=1e-6)
+
+
+def test_sparse_rows_times_matrices_one_on_the_other():
+    rng = np.random.default_rng(0)
+    first, second = (rng.normal(size=(n, 4)) * (rng.random((n, 4)) < 0.5) for n in (3, 5))
+    top, bottom = rng.normal(size=(2, 4, 2))
+    kernels = [tf.constant(np.concatenate(both)) for both in ((top, bottom), (bottom, top))]
+    both = block_diagonal(tf.sparse.from_dense(first), tf.sparse.from_dense(second))
+    with tf.GradientTape() as tape:
+        tape.watch(kernels)
+        products = sparse_matmul(both, kernels)
+        score = tf.add_n([tf.reduce_sum(product**2) for product in products])
+    expected = [np.concatenate([first @ top, second @ bottom])]
+    expected.append(np.concatenate([first @ bottom, second @ top]))
+    dense = tf.sparse.to_dense(both).numpy()
+    for product, truth in zip(products, expected, strict=True):
+        np.testing.assert_allclose(product, truth)
+    for found, product in zip(tape.gradient(score, kernels), expected, strict=True):
+        np.testing.assert_allclose(found, dense.T @ (2 * product))
+
+
+@pytest.mark.parametrize("count", [0, 2, 4])
+def test_first_rows_of_a_sparse_matrix_with_empty_rows(count):
+    rows = np.array([[1.0, 0.0], [0.0, 0.0], [2.0, 3.0], [0.0, 0.0]])
+    found = tf.sparse.to_dense(first_rows(tf.sparse.from_dense(rows), tf.constant(count)))
+    np.testing.assert_array_equal(found, rows[:count])
 
 
 def test_gather_mean_of_many_axes():
