@@ -124,14 +124,14 @@ class MaxPoolAggregator(Aggregator):
         super().build(values_shape, index_shape)
 
     def transform(self, values: Rows) -> tf.Tensor:
-        """The dense layer."""
-        return tf.nn.relu(self.dense(values))
+        """The product of the dense layer; the rest of it is the same before and after a maximum."""
+        return parallel_matmul(values, tf.cast(self.dense.kernel, self.compute_dtype))
 
     def reduce(self, values: tf.Tensor, index: Children) -> tf.Tensor:
         """Maxima of the transformed children."""
-        if isinstance(index, Segments):
-            return segment_max(values, index)
-        return gather_max(values, index)
+        largest = segment_max if isinstance(index, Segments) else gather_max
+        found = largest(values, index)
+        return tf.nn.relu(found + tf.cast(self.dense.bias, found.dtype))
 
     def compute_output_shape(self, values_shape: Shape, index_shape: Shape) -> Shape:
         """`[n, K, units]`."""

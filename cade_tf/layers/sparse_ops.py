@@ -105,8 +105,11 @@ def segment_mean(values: tf.Tensor, segments: Segments) -> tf.Tensor:
 
 
 def segment_max(values: tf.Tensor, segments: Segments) -> tf.Tensor:
-    """Maxima of the rows that each node's entries name, `[n, ...]`; every node has an entry."""
-    return _maxima(values, segments.columns, segments.owners)
+    """Maxima of the rows that each node's entries name, `[n, ...]`; every node has an entry.
+
+    Has no gradient.
+    """
+    return tf.math.segment_max(tf.gather(values, segments.columns), segments.owners)
 
 
 def gather_max(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
@@ -126,22 +129,19 @@ def gather_max(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
     new = tf.concat([first, ordered[:, 1:] != ordered[:, :-1]], axis=1)
     entries = tf.where(tf.reshape(new, [-1]))[:, 0]
     columns = tf.gather(tf.reshape(ordered, [-1]), entries)
-    return _maxima(values, columns, entries // index.shape[1])
-
-
-def _maxima(values: tf.Tensor, columns: tf.Tensor, owners: tf.Tensor) -> tf.Tensor:
-    """Maxima of the rows `columns` of each owner; entries stand owner after owner."""
+    owners = entries // index.shape[1]
 
     @tf.custom_gradient
     def maxima(values: tf.Tensor) -> tuple[tf.Tensor, Any]:
-        found = tf.math.segment_max(tf.gather(values, columns), owners)
+        rows = tf.gather(values, columns)
+        found = tf.math.segment_max(rows, owners)
+        # A bit of each child's entry is kept, not the entry: these would be most of the memory.
+        reached = rows == tf.gather(found, owners)
 
         def gradient(upstream: tf.Tensor) -> tf.Tensor:
-            # Gathered again: kept, the children's rows would be most of a step's memory.
-            reached = tf.gather(values, columns) == tf.gather(found, owners)
-            reached = tf.cast(reached, upstream.dtype)
-            shares = upstream / tf.math.segment_sum(reached, owners)
-            return scatter_rows(reached * tf.gather(shares, owners), columns, values)
+            reaching = tf.cast(reached, upstream.dtype)
+            shares = upstream / tf.math.segment_sum(reaching, owners)
+            return scatter_rows(reaching * tf.gather(shares, owners), columns, values)
 
         return found, gradient
 
