@@ -2,6 +2,7 @@
 
     python before_after.py --before=CHECKOUT --after=CHECKOUT [--rounds=2] [--repeats=3]
         [--cases=step,embed,embed_full] [--models=...] [--aggregators=...] [--dataset=pubmed]
+        [--sparse]
 
 For a quiet machine and checkouts with a `cade_tf.benchmark`; CADE_DATA_DIR names the data. Prints
 the median of all repeats of all rounds, before, after and their ratio (above 1: faster now), and
@@ -18,7 +19,7 @@ import time
 
 WORKER = r"""
 import json, sys, time
-case, model, aggregator, dataset, repeats = json.loads(sys.argv[1])
+case, model, aggregator, dataset, repeats, sparse = json.loads(sys.argv[1])
 import cade_tf
 import tensorflow as tf
 from cade_tf.benchmark.options import BenchOptions
@@ -32,6 +33,8 @@ try:
     from cade_tf.benchmark import cases as b
 except ImportError:
     from cade_tf.benchmark import preparation as b
+if sparse:
+    config = config.replace(densify_features=False)
 graph = load(config)
 if case == "step":
     step = b.make_step(graph, config)
@@ -89,6 +92,7 @@ def main():
     p.add_argument("--cases", default="step,embed,embed_full")
     p.add_argument("--models", default="graphsage,cade_gb,cade_ms,cade_ma")
     p.add_argument("--aggregators", default="mean,pool,lstm")
+    p.add_argument("--sparse", action="store_true", help="leave sparse features sparse")
     p.add_argument("--json")
     a = p.parse_args()
     orders = [
@@ -104,7 +108,7 @@ def main():
         seconds, peaks, failed = {}, {}, None
         for _ in range(a.rounds):
             for side in ("before", "after"):
-                result, error = run(getattr(a, side), [*order, a.dataset, a.repeats])
+                result, error = run(getattr(a, side), [*order, a.dataset, a.repeats, a.sparse])
                 if error:
                     failed = f"{side} failed: {error[0]}"
                     continue
