@@ -105,10 +105,7 @@ def segment_mean(values: tf.Tensor, segments: Segments) -> tf.Tensor:
 
 
 def segment_max(values: tf.Tensor, segments: Segments) -> tf.Tensor:
-    """Maxima of the rows that each node's entries name, `[n, ...]`; every node has an entry.
-
-    Has no gradient.
-    """
+    """Maxima of the rows that each node's entries name, `[n, ...]`; every node has an entry."""
     return tf.math.segment_max(tf.gather(values, segments.columns), segments.owners)
 
 
