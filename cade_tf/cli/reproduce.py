@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+import threadpoolctl
+
 from cade_tf.cli import checks, logs
 from cade_tf.errors import InputError
 from cade_tf.experiments.options import ReproduceOptions
@@ -102,4 +104,7 @@ def _stay_on(core: int) -> None:
     except OSError as error:
         known = ", ".join(map(str, sorted(os.sched_getaffinity(0))))
         raise InputError("core", f"one of {known}", core, "Choose another.") from error
+    # NumPy's threads were counted and started before; left on other cores, every product would
+    # wait for one of them.
+    threadpoolctl.threadpool_limits(1)
     os.nice(NICENESS)
