@@ -220,11 +220,14 @@ class DualEncoder(GraphModel):
     def _project_first(self) -> bool:
         """Whether the first layer projects each distinct row before the mean.
 
-        K samplings average the same rows many times; and a row much wider than its projection
-        costs more to average than to project.
+        K samplings average the same rows many times, so that there narrow rows alone cost less
+        to average; with one sampling, a row must be much wider than its projection to cost more.
         """
-        widest = 2 * self.parameter_sets * self.dim
-        return self.aggregator == "mean" and (self.samplings > 1 or self.feature_width > widest)
+        factor = 0.5 if self.samplings > 1 else 2.0
+        return (
+            self.aggregator == "mean"
+            and self.feature_width > factor * self.parameter_sets * self.dim
+        )
 
     # --- weights -----------------------------------------------------------------------------
 

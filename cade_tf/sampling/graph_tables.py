@@ -1,6 +1,7 @@
 """A graph as the tables that sampling and encoding read."""
 
 import dataclasses
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -13,6 +14,11 @@ from cade_tf.sampling.tables import RowSource, SparseTable, Table, TensorTable, 
 
 NEGATIVE_POWER = 0.75
 """Nodes are drawn as negatives in proportion to this power of their degree."""
+
+DENSE_SHARE = 0.08
+"""From this share of entries on, a dense product takes less time than a sparse one."""
+DENSE_BYTES = 2**30
+"""Larger tables stay sparse, however many entries they have."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,14 +86,22 @@ def make_graph_tables(
         neighbors=make_table(neighbors),
         features=(
             SparseTable(features, make_table)
-            if sp.issparse(features)
-            else make_table(np.asarray(features))
+            if _stays_sparse(features)
+            else make_table(features.toarray() if sp.issparse(features) else np.asarray(features))
         ),
         walkers=make_table(walkers.astype(np.int64)),
         negatives=make_table(cumulative / cumulative[-1]),
         edge_chances=None if graph.edge_weights is None else make_table(_edge_chances(graph)),
         bias_rows=None if known is None else make_table(known.astype(np.int64)),
     )
+
+
+def _stays_sparse(features: Features) -> bool:
+    """Whether sparse products are worth it; a table that is made dense has the same numbers."""
+    if not sp.issparse(features):
+        return False
+    entries = math.prod(features.shape)
+    return features.nnz < DENSE_SHARE * entries or 4 * entries > DENSE_BYTES
 
 
 def _edge_chances(graph: Graph) -> np.ndarray:
