@@ -48,6 +48,17 @@ def test_candidates_of_sparse_and_weighted_graphs(name, aggregator):
         np.testing.assert_allclose(got[place], truth.candidates(node), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("dim", [2, 12])
+@pytest.mark.parametrize("name", ["graphsage", "cade_ms"])
+def test_a_mean_before_or_after_the_projection_is_the_same(name, dim, sparse):
+    model, tables, truth = both(name, dim=dim, sparse=sparse)
+    assert model.sagb.project_first == (dim == 2)
+    got = engine.candidates(model, tables, [2, 7], key()).numpy()
+    for place, node in enumerate([2, 7]):
+        np.testing.assert_allclose(got[place], truth.candidates(node), rtol=1e-4, atol=1e-5)
+
+
 def test_unseen_nodes_have_exactly_no_bias():
     known = np.where(np.arange(engine.NODES) % 2, -1, np.arange(engine.NODES) // 2)
     model, tables, truth = both("cade_gb", known=known, num_known=6)
