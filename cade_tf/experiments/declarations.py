@@ -145,6 +145,10 @@ lose afterwards. CADE-MS has no curve on Pubmed and as many steps as GraphSAGE t
 stays within 0.3 points from step 500 to 1500, where its curve ends; all models have this budget
 there. PPI has no curve.
 """
+SHORT_BUDGET = 500
+"""Steps of all models on PPI where a table has many columns of it: Table 3 and Figure 4b."""
+AGGREGATOR_BUDGETS = {"graphsage": 1000, "cade_ms": 300, "cade_ma": 300}
+"""Steps with pool and LSTM, of which one takes up to 20 times as long as with the mean."""
 FULL_PASS_RATIO = 0.3
 FULL_PASS = ", full pass"
 """End of the title of a row that runs the pass whatever it takes, next to one with a budget."""
@@ -159,17 +163,23 @@ def _against(method: str, suffix: str = "") -> str | None:
 
 
 def _budget(method: str, dataset: str) -> int | None:
-    return BUDGETS.get(method, {}).get(dataset)
+    return BUDGETS.get(method, {}).get(dataset)  # The untrained encoder has none.
 
 
 def _blocks(
-    method: str, changes: dict[str, Any] | None = None, *, full: bool = False, **common: Any
+    method: str,
+    changes: dict[str, Any] | None = None,
+    *,
+    budget: int | None = None,
+    full: bool = False,
+    **common: Any,
 ) -> list[Entry]:
     """A row in both blocks; a baseline, which no preset touches, once.
 
     Args:
         method: Name of the method.
         changes: What the experiment changes in either preset.
+        budget: Steps of the paper's method; by default those of `BUDGETS`.
         full: Whether it is the paper's method with its pass, whatever that takes.
         **common: Other arguments of the entries.
     """
@@ -177,7 +187,7 @@ def _blocks(
     if not METHODS[method].model:
         return [Entry(method=method, **common)]
     entries = []
-    budget = _budget(method, common["dataset"])
+    budget = budget if budget and method in BUDGETS else _budget(method, common["dataset"])
     for preset in presets.PRESETS[:1] if full else presets.PRESETS:
         mine = dict(changes or {})
         if preset == "paper" and budget and not full:
@@ -228,6 +238,7 @@ def _table2() -> Experiment:
             entries += _blocks(
                 method,
                 {} if aggregator == "mean" else {"aggregator": aggregator},
+                budget=None if aggregator == "mean" else AGGREGATOR_BUDGETS[method],
                 row=METHODS[method].title + suffix,
                 against=_against(method, suffix),
                 paper=paper.printed("table2", dataset, method, place),
@@ -245,6 +256,7 @@ def _table3() -> Experiment:
             continue  # PPI is 24 graphs; the others are one.
         entries += _blocks(
             method,
+            budget=SHORT_BUDGET if dataset == "ppi" else None,
             column=f"{TITLES[dataset]} {_percent(hidden)}",
             dataset=dataset,
             task=LINKS,
@@ -296,7 +308,7 @@ def _dimensions() -> Experiment:
     for dim, method in itertools.product(
         (50, 100, 200, 300, 400), ("graphsage", "cade_ms", "cade_ma")
     ):
-        entries += _point("ppi", method, dim, {"dim": dim}, quick=dim == 50)
+        entries += _point("ppi", method, dim, {"dim": dim}, budget=SHORT_BUDGET, quick=dim == 50)
     title = "Figure 4b: width of the embeddings"
     return Experiment("dimensions", title, 1, tuple(entries), axis="dimensions")
 
