@@ -125,11 +125,12 @@ _READINGS: dict[str, tuple[dict[str, Any], ...]] = {
     "cade_gb": ({}, {"bias_learning_rate": 10.0}, {"bias_learning_rate": 100.0}),
     "cade_ms": (
         *({}, {"normalize": "none"}, {"normalize": "encoder"}, {"normalize": "both"}),
-        {"attention_temperature": 4.0},
+        *({"attention_temperature": 4.0}, {"last_activation": "relu"}),
     ),
     "cade_ma": (
         *({}, {"normalize": "output"}, {"normalize": "encoder"}, {"normalize": "both"}),
         *({"attention_temperature": 4.0}, {"bias_learning_rate": 10.0}),
+        *({"last_activation": "relu"}, {"last_activation": "relu", "normalize": "output"}),
     ),
 }
 CURVES = tuple(
