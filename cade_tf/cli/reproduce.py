@@ -87,9 +87,14 @@ def _run_curves(options: ReproduceOptions, folder: Path) -> Path:
         and (not options.datasets or c.dataset in options.datasets)
         and (not options.rows or c.title in options.rows)
     ]
+    options.check_names(
+        "curve",
+        methods=(c.model for c in curve.CURVES),
+        datasets=(c.dataset for c in curve.CURVES),
+        rows=(c.title for c in curve.CURVES),
+    )
     if not chosen:
-        given = ", ".join((*options.methods, *options.datasets, *options.rows))
-        raise InputError("methods, datasets, rows", "some that curve has", given, "Choose others.")
+        options.refuse_choice("curve")
     if not options.report_only:
         for one in chosen:
             curve.trace(one, folder, Path(options.cells), options.data_dir)

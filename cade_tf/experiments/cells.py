@@ -273,17 +273,19 @@ def _link_scores(
 
 
 @functools.cache
-def commit() -> str | None:
-    """Commit of the code, marked where files differ from it; None outside a clone."""
-    folder = Path(__file__).parent
+def commit(package: Path = Path(__file__).parents[1]) -> str | None:
+    """Commit of the code, marked where a file of the package differs from it; None without git."""
     try:
-        head = subprocess.run(
-            ["git", "describe", "--always", "--abbrev=12", "--dirty", "--exclude=*"],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        head = _git(package, "rev-parse", "--short=12", "HEAD")
+        # Reports of cells that were computed before this one are no change of the code.
+        changed = _git(package, "status", "--porcelain", "--", ".")
     except (OSError, subprocess.CalledProcessError):
         return None
-    return head.stdout.strip()
+    return f"{head}-dirty" if changed else head
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    command = ["git", *arguments]
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=True
+    ).stdout.strip()

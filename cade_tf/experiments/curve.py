@@ -129,7 +129,8 @@ _READINGS: dict[str, tuple[dict[str, Any], ...]] = {
     ),
     "cade_ma": (
         *({}, {"normalize": "output"}, {"normalize": "encoder"}, {"normalize": "both"}),
-        *({"attention_temperature": 4.0}, {"bias_learning_rate": 10.0}),
+        *({"attention_temperature": 4.0}, {"attention_temperature": 16.0}),
+        {"bias_learning_rate": 10.0},
         *({"last_activation": "relu"}, {"last_activation": "relu", "normalize": "output"}),
     ),
 }

@@ -150,7 +150,7 @@ SHORT_BUDGET = 500
 AGGREGATOR_BUDGETS = {"graphsage": 1000, "cade_ms": 300, "cade_ma": 300}
 """Steps with pool and LSTM, of which one takes up to 20 times as long as with the mean."""
 FULL_PASS_RATIO = 0.3
-FULL_PASS = ", full pass"
+FULL_PASS = " (full pass)"
 """End of the title of a row that runs the pass whatever it takes, next to one with a budget."""
 
 

@@ -1,8 +1,9 @@
 """How much of an experiment to run, and where its cells and reports are kept."""
 
 import dataclasses
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from cade_tf.errors import InputError
 from cade_tf.options import Options, option
@@ -65,6 +66,33 @@ class ReproduceOptions(Options):
             and (not self.datasets or entry.dataset in self.datasets)
             and (not self.rows or entry.row in self.rows)
             and (not self.columns or entry.column in self.columns)
+        )
+
+    def check_names(self, experiment: str, **known: Iterable[str]) -> None:
+        """Refuses names that an experiment has not.
+
+        Args:
+            experiment: Its name.
+            **known: Names that it has, by option.
+
+        Raises:
+            InputError: A name is unknown.
+        """
+        for option_name, names in known.items():
+            once = list(dict.fromkeys(names))
+            for given in getattr(self, option_name):
+                if given not in once:
+                    expected = "one of " + ", ".join(once)
+                    raise InputError(option_name, expected, given, f"{experiment} has no other.")
+
+    def refuse_choice(self, experiment: str) -> NoReturn:
+        """Raises the error for known names that leave nothing to run."""
+        given = (*self.methods, *self.datasets, *self.rows, *self.columns)
+        raise InputError(
+            "methods, datasets, rows and columns",
+            f"a choice that leaves something of {experiment}",
+            ", ".join(given) or "quick",
+            "Nothing has all of them at once; leave one out.",
         )
 
     def folder(self) -> Path:

@@ -56,7 +56,7 @@ def run(
         What results.json holds: all entries, those that did not run with the reason.
 
     Raises:
-        InputError: The choice of methods, data sets, rows and columns leaves nothing.
+        InputError: The choice names what the experiment has not, or leaves nothing.
     """
     entries = [e for e in experiment.entries if e.quick or not options.quick]
     _check_choice(experiment, entries, options)
@@ -125,19 +125,15 @@ def run(
 def _check_choice(experiment: Experiment, entries: list[Entry], options: ReproduceOptions) -> None:
     for name in options.methods:
         method_of(name)
-    if any(options.chosen(entry) for entry in entries):
-        return
-    given = (*options.methods, *options.datasets, *options.rows, *options.columns)
-    methods, rows, columns = (
-        ", ".join(dict.fromkeys(getattr(entry, name) for entry in entries))
-        for name in ("method", "row", "column")
+    options.check_names(
+        experiment.name,
+        methods=(entry.method for entry in entries),
+        datasets=(entry.dataset for entry in entries),
+        rows=(entry.row for entry in entries),
+        columns=(entry.column for entry in entries),
     )
-    raise InputError(
-        "methods, datasets, rows and columns",
-        f"some that {experiment.name} has",
-        ", ".join(given) or "quick",
-        f"It has {methods}; the rows {rows}; the columns {columns}.",
-    )
+    if not any(options.chosen(entry) for entry in entries):
+        options.refuse_choice(experiment.name)
 
 
 def _by_dataset_and_split(entries: list[Entry], splits: range) -> Iterator[tuple[int, int]]:

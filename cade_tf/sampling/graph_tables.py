@@ -5,7 +5,6 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import scipy.sparse as sp
 import tensorflow as tf
 
 from cade_tf.errors import InputError
@@ -84,11 +83,7 @@ def make_graph_tables(
         num_nodes=graph.num_nodes,
         spans=make_table(np.stack([graph.indptr[:-1], graph.degrees], axis=1)),
         neighbors=make_table(neighbors),
-        features=(
-            SparseTable(features, make_table)
-            if _stays_sparse(features)
-            else make_table(features.toarray() if sp.issparse(features) else np.asarray(features))
-        ),
+        features=_feature_table(features, make_table),
         walkers=make_table(walkers.astype(np.int64)),
         negatives=make_table(cumulative / cumulative[-1]),
         edge_chances=None if graph.edge_weights is None else make_table(_edge_chances(graph)),
@@ -96,12 +91,14 @@ def make_graph_tables(
     )
 
 
-def _stays_sparse(features: Features) -> bool:
-    """Whether sparse products are worth it; a table that is made dense has the same numbers."""
-    if not sp.issparse(features):
-        return False
+def _feature_table(features: Features, make_table: Callable[[np.ndarray], Table]) -> RowSource:
+    """Features as a sparse table where sparse products are worth it; the numbers are the same."""
+    if isinstance(features, np.ndarray):
+        return make_table(features)
     entries = math.prod(features.shape)
-    return features.nnz < DENSE_SHARE * entries or 4 * entries > DENSE_BYTES
+    if features.nnz < DENSE_SHARE * entries or 4 * entries > DENSE_BYTES:
+        return SparseTable(features, make_table)
+    return make_table(features.toarray())
 
 
 def _edge_chances(graph: Graph) -> np.ndarray:

@@ -1,5 +1,7 @@
 import dataclasses
 import json
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -195,3 +197,27 @@ def test_an_option_that_an_older_cell_did_not_know_keeps_it_if_it_is_off(tmp_pat
     assert cells.restore(results, tmp_path / "clone") == 1
     assert cells.cached(one, tmp_path / "clone") is not None
     assert cells.cached(cell("graphsage", steps=0, warmup_steps=3, **SMALL), tmp_path) is None
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_a_cell_knows_the_commit_of_its_code_and_whether_the_code_was_changed(tmp_path):
+    package = tmp_path / "package"
+    package.mkdir()
+    code, report = package / "code.py", tmp_path / "report.md"
+    code.write_text("one")
+    report.write_text("one")
+    identity = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+    for arguments in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "first"]):
+        subprocess.run(["git", *arguments], cwd=tmp_path, check=True)
+
+    head = cells.commit(package)
+    assert len(head) == 12
+    cells.commit.cache_clear()
+    report.write_text("two")
+    assert cells.commit(package) == head
+    cells.commit.cache_clear()
+    code.write_text("two")
+    assert cells.commit(package) == f"{head}-dirty"
+    cells.commit.cache_clear()
+    assert cells.commit(tmp_path.parent / "nowhere") is None
+    cells.commit.cache_clear()
