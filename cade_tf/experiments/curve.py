@@ -212,25 +212,28 @@ def diagnosis(model: Any, graph: Graph, embeddings: np.ndarray) -> dict[str, flo
         # What the attention chooses from, in one sampling of the neighbourhoods.
         encoded = WholePass(model, model.tables(graph)).candidates(neighbor_key(tf.constant(0)))
         candidates = gather_candidates(encoded, tf.constant(chosen))
-        found |= _roles(np.asarray(vector.value), candidates.numpy())
+        halves = np.asarray(vector.value)
+        found |= _roles(halves, candidates.numpy(), model.attention_temperature)
     if model.bias is not None:
         rows = np.asarray(model.bias.table.value)
         found["bias_norm"] = float(np.linalg.norm(rows, axis=1).mean())
     return found
 
 
-def _roles(vector: np.ndarray, candidates: np.ndarray) -> dict[str, float]:
+def _roles(vector: np.ndarray, candidates: np.ndarray, temperature: float) -> dict[str, float]:
     """Whether CADE-MA tells nodes apart or only their two roles in a pair.
 
     Args:
         vector: The halves of A, [2, dim]: one for a node, one for its partner.
         candidates: Outputs of the K aggregators, [nodes, K, dim].
+        temperature: Of the attention.
     """
     half_lengths = np.linalg.norm(vector, axis=1)
     lengths = np.linalg.norm(candidates, axis=2).mean()
     constants = np.linalg.norm(candidates.mean(axis=0), axis=1).mean()
     first, second = np.array_split(np.arange(len(candidates)), 2)
-    strangers = _attended(candidates[first], vector[0]) @ _attended(candidates[second], vector[1]).T
+    one, other = vector / temperature
+    strangers = _attended(candidates[first], one) @ _attended(candidates[second], other).T
     return {
         "A_norm": float(np.linalg.norm(vector)),
         "A1A2": float(vector[0] @ vector[1] / half_lengths.prod()),

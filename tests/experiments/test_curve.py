@@ -69,11 +69,14 @@ def test_a_constant_that_only_tells_roles_apart_is_diagnosed():
     # Two aggregators add opposite constants, and the halves of A prefer one of them each.
     constants = 20.0 * np.array([[1.0, 0, 0, 0], [-1.0, 0, 0, 0]])
     halves = np.array([[0.1, 0, 0, 0], [-0.1, 0, 0, 0]])
-    healthy, sick = curve._roles(halves, content), curve._roles(halves, content + constants)
+    healthy = curve._roles(halves, content, 1.0)
+    sick = curve._roles(halves, content + constants, 1.0)
     assert healthy["constant_share"] < 0.2
     assert sick["constant_share"] > 0.9
     assert abs(healthy["stranger_affinity"]) < 1.0
     assert sick["stranger_affinity"] < -300.0
+    cooled = curve._roles(10 * halves, content + constants, 10.0)
+    assert cooled["stranger_affinity"] == pytest.approx(sick["stranger_affinity"])
 
 
 def test_the_budget_is_told_of_finished_curves_only():
