@@ -187,7 +187,10 @@ class ModelOptions(Options):
         choices=("linear", "tanh"),
     )
     attention_temperature: float = option(
-        1.0, "Attention scores are divided by this before the softmax (paper: 1).", positive=True
+        1.0,
+        "Attention scores are divided by this before the softmax (paper: not said how A starts; "
+        "--preset=paper takes 16 for cade_ma).",
+        positive=True,
     )
     initialization: str = option(
         "glorot",

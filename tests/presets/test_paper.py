@@ -1,3 +1,4 @@
+import math
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ def test_one_flag_is_the_paper():
     assert (config.walks_per_node, config.walk_length, config.epochs) == (100, 4, 1)
     assert (config.learning_rate, config.negative_weight, config.negatives) == (1e-4, 20.0, 20)
     assert (config.embed_walks, config.loss, config.normalize) == (100, "pair", "none")
+    assert config.attention_temperature == math.sqrt(config.dim)
 
 
 def test_what_is_given_wins_over_the_preset_even_where_it_is_the_default():
@@ -60,7 +62,7 @@ def test_the_help_names_the_papers_value_where_the_default_departs():
         for name, by_model in values.items()
         if name not in ("preset", "model") and set(by_model.values()) != {getattr(defaults, name)}
     }
-    assert departing == {"steps", "epochs", "embed_walks", "normalize"}
+    assert departing == {"steps", "epochs", "embed_walks", "normalize", "attention_temperature"}
     for name in departing:
         assert "paper:" in Config.spec(name).help, name
 
