@@ -5,6 +5,7 @@ run directory holds checkpoints, so that a curve that is stopped goes on.
 """
 
 import dataclasses
+import itertools
 import json
 import shutil
 import time
@@ -16,7 +17,7 @@ import numpy as np
 import tensorflow as tf
 from scipy.special import softmax
 
-from cade_tf.config import Config
+from cade_tf.config import MODELS, Config
 from cade_tf.evaluation import classification
 from cade_tf.experiments.cells import commit, load_graph, part_of
 from cade_tf.experiments.declarations import FIXED_SPLIT, labelled_title
@@ -119,27 +120,37 @@ class Curve:
         )
 
 
-# What was compared, as departures from the preset.
-_READINGS: dict[str, tuple[dict[str, Any], ...]] = {
-    "graphsage": ({},),
-    "cade_gb": ({}, {"bias_learning_rate": 10.0}, {"bias_learning_rate": 100.0}),
-    "cade_ms": (
-        *({}, {"normalize": "none"}, {"normalize": "encoder"}, {"normalize": "both"}),
-        *({"attention_temperature": 4.0}, {"last_activation": "relu"}),
-    ),
-    "cade_ma": (
-        *({}, {"normalize": "output"}, {"normalize": "encoder"}, {"normalize": "both"}),
-        *({"attention_temperature": 4.0}, {"attention_temperature": 16.0}),
-        {"bias_learning_rate": 10.0},
-        *({"last_activation": "relu"}, {"last_activation": "relu", "normalize": "output"}),
-    ),
+# Readings and options that were searched, as departures from the preset.
+_COLD: dict[str, Any] = {"attention_temperature": 1.0}
+_SEARCHED: dict[str, dict[str, tuple[dict[str, Any], ...]]] = {
+    "pubmed": {
+        "cade_ms": ({"attention_temperature": 16.0},),
+        "cade_ma": (_COLD, {"attention_temperature": 4.0}),
+    },
+    "blogcatalog": {
+        "cade_gb": ({"bias_learning_rate": 10.0}, {"bias_learning_rate": 100.0}),
+        "cade_ms": (
+            *({"normalize": "none"}, {"normalize": "both"}),
+            *({"attention_temperature": 4.0}, {"attention_temperature": 16.0}),
+        ),
+        "cade_ma": (
+            *(_COLD, {"attention_temperature": 4.0}),
+            *(_COLD | {"normalize": "output"}, _COLD | {"normalize": "encoder"}),
+            *(
+                _COLD | {"last_activation": "relu"},
+                _COLD | {"last_activation": "relu", "normalize": "output"},
+            ),
+        ),
+    },
+    "digits": {"cade_ma": (_COLD, _COLD | {"normalize": "encoder"})},
+    "subppi": {},
 }
 CURVES = tuple(
     Curve(dataset, model, changes)
-    for dataset in ("pubmed", "blogcatalog", "digits")
-    for model, readings in _READINGS.items()
-    for changes in readings
-) + tuple(Curve("subppi", model) for model in _READINGS)
+    for dataset, searched in _SEARCHED.items()
+    for model in MODELS
+    for changes in ({}, *searched.get(model, ()))
+)
 
 
 def trace(curve: Curve, folder: Path, cache_dir: Path, data_dir: str | None = None) -> None:
@@ -349,8 +360,16 @@ def _draw(
     with axes_of(
         path, _heading(dataset), "step of 512 pairs", f"micro-F1, probe {probe}, %"
     ) as axes:
-        for place, (curve, points) in enumerate(curves.items()):
+        markers = {model: itertools.cycle("osD^vPX*") for model in MODELS}
+        for curve, points in curves.items():
+            marker = next(markers[curve.model])
             if points:
                 steps, scores = [p["step"] for p in points], [100 * p[probe] for p in points]
-                axes.plot(steps, scores, color=f"C{place}", marker="o", label=curve.title)
+                axes.plot(
+                    *(steps, scores),
+                    color=f"C{MODELS.index(curve.model)}",
+                    linestyle=":" if curve.changes else "-",
+                    marker=marker,
+                    label=curve.title,
+                )
     return path
