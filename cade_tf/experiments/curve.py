@@ -124,7 +124,7 @@ class Curve:
 _COLD: dict[str, Any] = {"attention_temperature": 1.0}
 _SEARCHED: dict[str, dict[str, tuple[dict[str, Any], ...]]] = {
     "pubmed": {
-        "cade_ms": ({"attention_temperature": 16.0},),
+        "cade_ms": ({"attention_temperature": 4.0},),
         "cade_ma": (_COLD, {"attention_temperature": 4.0}),
     },
     "blogcatalog": {
