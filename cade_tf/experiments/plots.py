@@ -12,8 +12,8 @@ from cade_tf.experiments.declarations import TITLES, labelled_title, main_metric
 
 
 @contextlib.contextmanager
-def axes_of(path: Path, title: str, x_label: str, y_label: str, **legend: Any) -> Iterator[Any]:
-    """Axes of a plot that is written once its lines have been drawn.
+def axes_of(path: Path, title: str, x_label: str, y_label: str) -> Iterator[Any]:
+    """Axes of a plot that is written, with its legend beside it, once its lines are drawn.
 
     Raises:
         InputError: matplotlib is missing.
@@ -24,7 +24,7 @@ def axes_of(path: Path, title: str, x_label: str, y_label: str, **legend: Any) -
     yield axes
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
-    axes.legend(frameon=False, **legend)
+    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     axes.grid(alpha=0.3)
     save_figure(figure, path)
 
@@ -102,8 +102,7 @@ def _lines(
     path: Path,
     printed: str | None,
 ) -> None:
-    outside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
-    with axes_of(path, title, axis, label, **outside) as axes:
+    with axes_of(path, title, axis, label) as axes:
         for place, row in enumerate(dict.fromkeys(entry["row"] for entry in entries)):
             # Ten colours can be told apart; then the dashes begin.
             style = {"color": f"C{place % 10}", "linestyle": "-" if place < 10 else "--"}
