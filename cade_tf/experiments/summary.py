@@ -10,6 +10,7 @@ from cade_tf import presets
 from cade_tf.experiments import report
 from cade_tf.experiments.cells import CLASSIFICATION
 from cade_tf.experiments.declarations import EXPERIMENTS, FULL_PASS, main_metrics
+from cade_tf.experiments.methods import METHODS
 
 FILE = "README.md"
 FLAT_TIME = 1.1
@@ -112,7 +113,7 @@ def _at(entries: list[Entry], method: str, x: float) -> Entry | None:
 def _narrow_above_wide(entries: list[Entry]) -> list[Comparison]:
     wide = _at(entries, "graphsage", 400)
     return [
-        _pair(_at(entries, method, 50), wide, f"{method} with 50 dimensions")
+        _pair(_at(entries, method, 50), wide, f"{METHODS[method].title} with 50 dimensions")
         for method in ("cade_ms", "cade_ma")
     ]
 
