@@ -274,7 +274,7 @@ def _link_scores(
 
 @functools.cache
 def commit(package: Path = Path(__file__).parents[1]) -> str | None:
-    """Commit of the code, marked where a file of the package differs from it; None without git."""
+    """Commit of the code, marked where the package differs from it; None outside a clone."""
     try:
         head = _git(package, "rev-parse", "--short=12", "HEAD")
         # Reports of cells that were computed before this one are no change of the code.

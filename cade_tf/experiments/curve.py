@@ -121,35 +121,37 @@ class Curve:
 
 
 # Readings and options that were searched, as departures from the preset.
-_COLD: dict[str, Any] = {"attention_temperature": 1.0}
-_SEARCHED: dict[str, dict[str, tuple[dict[str, Any], ...]]] = {
+_UNDIVIDED: dict[str, Any] = {"attention_temperature": 1.0}
+_SEARCHED: dict[str, dict[str, list[dict[str, Any]]]] = {
     "pubmed": {
-        "cade_ms": ({"attention_temperature": 4.0},),
-        "cade_ma": (_COLD, {"attention_temperature": 4.0}),
+        "cade_ms": [{"attention_temperature": 4.0}],
+        "cade_ma": [_UNDIVIDED, {"attention_temperature": 4.0}],
     },
     "blogcatalog": {
-        "cade_gb": ({"bias_learning_rate": 10.0}, {"bias_learning_rate": 100.0}),
-        "cade_ms": (
-            *({"normalize": "none"}, {"normalize": "both"}),
-            *({"attention_temperature": 4.0}, {"attention_temperature": 16.0}),
-        ),
-        "cade_ma": (
-            *(_COLD, {"attention_temperature": 4.0}),
-            *(_COLD | {"normalize": "output"}, _COLD | {"normalize": "encoder"}),
-            *(
-                _COLD | {"last_activation": "relu"},
-                _COLD | {"last_activation": "relu", "normalize": "output"},
-            ),
-        ),
+        "cade_gb": [{"bias_learning_rate": 10.0}, {"bias_learning_rate": 100.0}],
+        "cade_ms": [
+            {"normalize": "none"},
+            {"normalize": "both"},
+            {"attention_temperature": 4.0},
+            {"attention_temperature": 16.0},
+        ],
+        "cade_ma": [
+            _UNDIVIDED,
+            {"attention_temperature": 4.0},
+            _UNDIVIDED | {"normalize": "output"},
+            _UNDIVIDED | {"normalize": "encoder"},
+            _UNDIVIDED | {"last_activation": "relu"},
+            _UNDIVIDED | {"last_activation": "relu", "normalize": "output"},
+        ],
     },
-    "digits": {"cade_ma": (_COLD, _COLD | {"normalize": "encoder"})},
+    "digits": {"cade_ma": [_UNDIVIDED, _UNDIVIDED | {"normalize": "encoder"}]},
     "subppi": {},
 }
 CURVES = tuple(
     Curve(dataset, model, changes)
     for dataset, searched in _SEARCHED.items()
     for model in MODELS
-    for changes in ({}, *searched.get(model, ()))
+    for changes in [{}, *searched.get(model, [])]
 )
 
 

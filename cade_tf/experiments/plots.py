@@ -13,7 +13,7 @@ from cade_tf.experiments.declarations import TITLES, labelled_title, main_metric
 
 @contextlib.contextmanager
 def axes_of(path: Path, title: str, x_label: str, y_label: str) -> Iterator[Any]:
-    """Axes of a plot that is written, with its legend beside it, once its lines are drawn.
+    """Axes to draw lines on; the plot is then written, with the legend beside it.
 
     Raises:
         InputError: matplotlib is missing.

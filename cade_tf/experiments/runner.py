@@ -123,8 +123,6 @@ def run(
 
 
 def _check_choice(experiment: Experiment, entries: list[Entry], options: ReproduceOptions) -> None:
-    for name in options.methods:
-        method_of(name)
     options.check_names(
         experiment.name,
         methods=(entry.method for entry in entries),

@@ -402,7 +402,7 @@ def test_the_command_writes_a_report(tmp_path, monkeypatch, capsys):
     [
         (["reproduce"], "experiment: expected one of table1"),
         (["reproduce", "table9"], "experiment: expected one of table1"),
-        (["reproduce", "digits", "--methods=magic"], "methods: expected some of raw_features"),
+        (["reproduce", "digits", "--methods=magic"], "methods: expected one of raw_features"),
         (["reproduce", "digits", "--datasets=pubmed"], "datasets: expected one of digits,"),
         (["reproduce", "digits", "--rows=RawFeats,Raw"], "rows: expected one of RawFeats,"),
         (
