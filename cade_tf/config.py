@@ -188,8 +188,8 @@ class ModelOptions(Options):
     )
     attention_temperature: float = option(
         1.0,
-        "Attention scores are divided by this before the softmax (paper: not said how A starts; "
-        "--preset=paper takes 16 for cade_ma).",
+        "Attention scores are divided by this before the softmax (paper: not said how long the "
+        "candidates are or how A starts; --preset=paper takes 4 for cade_ms, 16 for cade_ma).",
         positive=True,
     )
     initialization: str = option(

@@ -20,7 +20,7 @@ from scipy.special import softmax
 from cade_tf.config import MODELS, Config
 from cade_tf.evaluation import classification
 from cade_tf.experiments.cells import commit, load_graph, part_of
-from cade_tf.experiments.declarations import FIXED_SPLIT, labelled_title
+from cade_tf.experiments.declarations import FIXED_SPLIT, UNDIVIDED, labelled_title
 from cade_tf.experiments.methods import METHODS
 from cade_tf.experiments.plots import axes_of
 from cade_tf.experiments.report import REPORT_FILE, markdown_table, notes_of, write_page
@@ -121,31 +121,30 @@ class Curve:
 
 
 # Readings and options that were searched, as departures from the preset.
-_UNDIVIDED: dict[str, Any] = {"attention_temperature": 1.0}
 _SEARCHED: dict[str, dict[str, list[dict[str, Any]]]] = {
     "pubmed": {
-        "cade_ms": [{"attention_temperature": 4.0}],
-        "cade_ma": [_UNDIVIDED, {"attention_temperature": 4.0}],
+        "cade_ms": [UNDIVIDED],
+        "cade_ma": [UNDIVIDED, {"attention_temperature": 4.0}],
     },
     "blogcatalog": {
         "cade_gb": [{"bias_learning_rate": 10.0}, {"bias_learning_rate": 100.0}],
         "cade_ms": [
-            {"normalize": "none"},
-            {"normalize": "both"},
-            {"attention_temperature": 4.0},
+            UNDIVIDED,
+            UNDIVIDED | {"normalize": "none"},
+            UNDIVIDED | {"normalize": "both"},
             {"attention_temperature": 16.0},
         ],
         "cade_ma": [
-            _UNDIVIDED,
+            UNDIVIDED,
             {"attention_temperature": 4.0},
-            _UNDIVIDED | {"normalize": "output"},
-            _UNDIVIDED | {"normalize": "encoder"},
-            _UNDIVIDED | {"last_activation": "relu"},
-            _UNDIVIDED | {"last_activation": "relu", "normalize": "output"},
+            UNDIVIDED | {"normalize": "output"},
+            UNDIVIDED | {"normalize": "encoder"},
+            UNDIVIDED | {"last_activation": "relu"},
+            UNDIVIDED | {"last_activation": "relu", "normalize": "output"},
         ],
     },
-    "digits": {"cade_ma": [_UNDIVIDED, _UNDIVIDED | {"normalize": "encoder"}]},
-    "subppi": {},
+    "digits": {"cade_ma": [UNDIVIDED, UNDIVIDED | {"normalize": "encoder"}]},
+    "subppi": {"cade_ms": [UNDIVIDED]},
 }
 CURVES = tuple(
     Curve(dataset, model, changes)

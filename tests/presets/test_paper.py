@@ -25,6 +25,7 @@ def test_one_flag_is_the_paper():
     assert (config.learning_rate, config.negative_weight, config.negatives) == (1e-4, 20.0, 20)
     assert (config.embed_walks, config.loss, config.normalize) == (100, "pair", "none")
     assert config.attention_temperature == math.sqrt(config.dim)
+    assert paper.options("cade_ms")["attention_temperature"] == 4.0
 
 
 def test_what_is_given_wins_over_the_preset_even_where_it_is_the_default():
