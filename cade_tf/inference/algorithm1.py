@@ -27,7 +27,7 @@ CHUNK_NODES = 8192
 
 # Encoding is most of the work. Many passes share their neighbourhoods, but there are ten draws of
 # them at least, where there are as many passes.
-PASSES_PER_DRAW = 4
+PASSES_PER_DRAW = 10
 FEWEST_DRAWS = 10
 
 
@@ -106,7 +106,7 @@ def passes_per_draw(walks: int) -> int:
     Example:
 
     >>> [passes_per_draw(walks) for walks in (1, 10, 20, 100)]
-    [1, 1, 2, 4]
+    [1, 1, 2, 10]
     """
     return min(max(walks // FEWEST_DRAWS, 1), PASSES_PER_DRAW)
 

@@ -24,6 +24,8 @@ from cade_tf.sampling.tables import slices
 from cade_tf.sampling.trees import bias_rows_of, features_of
 
 CHUNK_NODES = 16384
+# Pool and LSTM read children one after the other: what they read of a chunk stays in the cache.
+CHUNK_READERS, FEWEST_READERS = 4096, 512
 SMALL_NODES = 4 * CHUNK_NODES
 CHUNK_DRAWS = 65536
 
@@ -53,8 +55,13 @@ class WholePass:
         self.graph = graph
         self._narrow: tf.Tensor | None = None
         self._projected: tuple[tf.Tensor, tf.Tensor] | None = None
+        self._inputs: tuple[tf.Tensor, tf.Tensor] | None = None
         self._neighbors: Segments | None = None
-        if isinstance(model.sagb.rounds[0].aggregate, MeanAggregator) and model.parameter_sets == 1:
+        self._readers: dict[tuple[int, int], Callable[..., tf.Tensor]] = {}
+        averages = _averages(model)
+        if not averages:
+            self._inputs = self._prepare_features()
+        elif model.parameter_sets == 1:
             if _is_narrow(model):
                 rows, _ = graph.features.compact(_nodes(slice(0, graph.num_nodes)))
                 self._narrow = (
@@ -69,6 +76,8 @@ class WholePass:
         small = graph.num_nodes <= SMALL_NODES
         # A mean needs little memory besides its outputs.
         self._chunk_nodes = 2 * CHUNK_NODES if means and small else CHUNK_NODES
+        if not averages:
+            self._chunk_nodes = max(CHUNK_READERS // model.parameter_sets, FEWEST_READERS)
         self._bias: tf.Tensor | None = None
         if model.bias is not None and small:
             self._bias = model.bias(bias_rows_of(graph, _nodes(slice(0, graph.num_nodes))))
@@ -93,10 +102,15 @@ class WholePass:
             num_nodes: Size of the graph.
             together: Whether candidates are wanted all at once, and not chunk by chunk.
         """
-        # Projected features; hidden vectors of a level and of the one below it; candidates.
-        kept = 0 if _is_narrow(model) else 2
-        kept += max(2 * model.sagb.depth - 3, 1) + model.samplings * together
-        vectors = model.dim * model.parameter_sets * kept
+        # Hidden vectors of a level and of the one below it; candidates.
+        hidden = max(2 * model.sagb.depth - 3, 1) + model.samplings * together
+        vectors = model.dim * model.parameter_sets * hidden
+        if not _averages(model):
+            # Products of nodes with their own part of W; what children bring in each round.
+            inputs = model.sagb.rounds[0].aggregate.dense.units
+            vectors += model.parameter_sets * (model.dim + model.sagb.depth * inputs)
+        elif not _is_narrow(model):
+            vectors += 2 * model.dim * model.parameter_sets  # projected features
         draws = sum(model.fanouts) + 2 * max(model.fanouts)
         return num_nodes * (4 * vectors + 8 * draws)
 
@@ -147,12 +161,15 @@ class WholePass:
             below: Outputs of the level below for all nodes, one less.
         """
         children = self._draw(level, key, sampling)
+        layers = self.model.sagb.rounds
+        inputs = [layers[number].transform(rows) for number, rows in enumerate(below, start=1)]
 
         def rounds(part: slice) -> list[tf.Tensor]:
             drawn = _part(children, part)
             outputs = [self._with_bias(self._first_round(part, drawn), part, 1)]
-            for number, rows in enumerate(below, start=1):
-                hidden = self.model.sagb.rounds[number].combine(outputs[-1], rows, (drawn,))
+            for number, rows in enumerate(inputs, start=1):
+                aggregated = self._reduce(number, rows, drawn)
+                hidden = layers[number].finish(outputs[-1], aggregated)
                 outputs.append(self._with_bias(hidden, part, number + 1))
             return outputs
 
@@ -244,12 +261,34 @@ class WholePass:
         if self._projected is not None:
             own, others = self._projected
             return layer.activate(_part(own, part) + layer.aggregate.reduce(others, children))
+        if self._inputs is not None:
+            own, inputs = self._inputs
+            _, kernel = layer.split_kernel()
+            others = parallel_matmul(self._reduce(0, inputs, children), kernel)
+            return layer.activate(_part(own, part) + others)
         nodes = _nodes(part)
         every = tf.concat([nodes, tf.reshape(children, [-1])], 0)
         distinct_rows = self.model.tree_shape.distinct_rows
         rows, index = features_of(self.graph, every, distinct_rows=distinct_rows)
         own_index, child_index = slices(index, [tf.size(nodes), tf.size(children)])
         return layer(rows, (tf.reshape(child_index, tf.shape(children)),), own_index)
+
+    def _reduce(self, number: int, inputs: tf.Tensor, children: Children) -> tf.Tensor:
+        """Equation 5 in a round, where what is done to each child was done."""
+        aggregate = self.model.sagb.rounds[number].aggregate
+        if isinstance(children, Segments) or isinstance(aggregate, MeanAggregator):
+            return aggregate.reduce(inputs, children)
+        fanout = children.shape[1]
+        if (number, fanout) not in self._readers:
+            # Compiled, it keeps no more than one child of each node at a time.
+            signature = [
+                tf.TensorSpec([None, *inputs.shape[1:]], inputs.dtype),
+                tf.TensorSpec([None, fanout], children.dtype),
+            ]
+            self._readers[number, fanout] = traced_for_each_model(
+                tf.function(aggregate.reduce_drawn, input_signature=signature, autograph=False)
+            )
+        return self._readers[number, fanout](inputs, children)
 
     def _with_bias(self, hidden: tf.Tensor, part: slice, rounds_done: int) -> tf.Tensor:
         if self.model.bias is None or rounds_done == self.model.sagb.depth:
@@ -271,11 +310,27 @@ class WholePass:
         own, others = self._all_nodes(self._by_chunk(project, CHUNK_NODES), CHUNK_NODES)
         return own, others
 
+    def _prepare_features(self) -> tuple[tf.Tensor, tf.Tensor]:
+        """Features of all nodes times their own part of W, and as children bring them."""
+        layer = self.model.sagb.rounds[0]
+        kernel, _ = layer.split_kernel()
+
+        def prepare(part: slice) -> list[tf.Tensor]:
+            rows = self.graph.features.lookup(_nodes(part))
+            return [parallel_matmul(tf.cast(rows, kernel.dtype), kernel), layer.transform(rows)]
+
+        own, inputs = self._all_nodes(self._by_chunk(prepare, CHUNK_NODES), CHUNK_NODES)
+        return own, inputs
+
 
 def gather_candidates(candidates: Candidates, nodes: tf.Tensor) -> tf.Tensor:
     """Candidates of some nodes: the shape of `nodes`, then `[K or 1, dim]`."""
     found = [tf.gather(sampling, nodes) for sampling in candidates]
     return found[0] if len(found) == 1 else tf.concat(found, axis=-2)
+
+
+def _averages(model: DualEncoder) -> bool:
+    return isinstance(model.sagb.rounds[0].aggregate, MeanAggregator)
 
 
 def _is_narrow(model: DualEncoder) -> bool:

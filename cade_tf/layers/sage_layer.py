@@ -114,10 +114,14 @@ class SageLayer(keras.layers.Layer):
 
     def _aggregated(self, rows: Rows, children: Sequence[Children]) -> tf.Tensor:
         """Equation 5; what is done to each child is done once for all levels."""
-        # Outside of `call` Keras does not cast inputs to the arithmetic of the layer.
-        transformed = self.aggregate.transform(tf.cast(rows, self.compute_dtype))
+        transformed = self.transform(rows)
         parts = [self.aggregate.reduce(transformed, index) for index in children]
         return parts[0] if len(parts) == 1 else tf.concat(parts, axis=0)
+
+    def transform(self, rows: Rows) -> tf.Tensor:
+        """The part of equation 5 that is done to each child by itself."""
+        # Outside of `call` Keras does not cast inputs to the arithmetic of the layer.
+        return self.aggregate.transform(tf.cast(rows, self.compute_dtype))
 
     def finish(self, own_rows: Rows, aggregated: Rows) -> tf.Tensor:
         """Equation 6, where the children of each node are aggregated already."""

@@ -145,6 +145,18 @@ def gather_max(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
     return maxima(values)
 
 
+def running_max(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
+    """As `gather_max`, position after position; it has no gradient worth taking.
+
+    The rows of all children never stand in memory together. A gradient would need them.
+    """
+    first, *others = tf.unstack(index, axis=1)
+    found = tf.gather(values, first)
+    for position in others:
+        found = tf.maximum(found, tf.gather(values, position))
+    return found
+
+
 class SelfAndMean:
     """Nodes' own rows and the means of their children's, as a product with one sparse matrix.
 
