@@ -4,6 +4,9 @@ TensorFlow's gradient of the unrolled loop keeps every intermediate value, and f
 matrix as large as that of all children. Here a position keeps its gates and its memory, all else
 is computed again, and one product brings the gradients of all positions to the children. The gates
 are computed apart: a product for each takes less than one for all and a copy of its parts.
+
+In half precision only the products are: states and memories stay float32, so that a node's children
+are added up as they should be, and a CPU is fast at all else in float32 alone.
 """
 
 from collections.abc import Sequence
@@ -55,7 +58,7 @@ def last_states(inputs: tf.Tensor, index: tf.Tensor, kernel: tf.Tensor) -> tf.Te
         `[K, n, units]`.
     """
     by_position = tf.transpose(index)
-    nothing = tf.zeros([kernel.shape[0], tf.shape(index)[0], kernel.shape[1]], inputs.dtype)
+    nothing = _no_state(index, kernel)
 
     @tf.custom_gradient
     def read(inputs: tf.Tensor, kernel: tf.Tensor) -> tuple[tf.Tensor, Any]:
@@ -63,7 +66,8 @@ def last_states(inputs: tf.Tensor, index: tf.Tensor, kernel: tf.Tensor) -> tf.Te
         state, memory = nothing, nothing
         parts, kernels = split_gates(inputs), split_gates(kernel)
         for position in range(index.shape[1]):
-            gates = [tf.gather(part, by_position[position], axis=1) for part in parts]
+            of_children = (tf.gather(part, by_position[position], axis=1) for part in parts)
+            gates = [tf.cast(gate, nothing.dtype) for gate in of_children]
             if position:
                 gates = [
                     gate + _product(state, weights)
@@ -74,7 +78,8 @@ def last_states(inputs: tf.Tensor, index: tf.Tensor, kernel: tf.Tensor) -> tf.Te
             state = cells[-1].state()
 
         def gradient(d_state: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-            d_memory, d_kernel = nothing, tf.zeros_like(kernel)
+            d_state = tf.cast(d_state, nothing.dtype)
+            d_memory, d_kernel = nothing, tf.zeros(kernel.shape, nothing.dtype)
             squashed = tf.tanh(cells[-1].memory)
             d_gates = []
             for position in reversed(range(len(cells))):
@@ -86,15 +91,16 @@ def last_states(inputs: tf.Tensor, index: tf.Tensor, kernel: tf.Tensor) -> tf.Te
                 if position:
                     squashed = squashed_before
                     read_state = cells[position - 1].leave * squashed
-                    d_kernel += _product(read_state, found, transpose_a=True)
+                    narrow = tf.cast(found, kernel.dtype)
+                    d_kernel += _product(read_state, narrow, transpose_a=True)
                     d_state = _product(found, kernel, transpose_b=True)
             order = tf.reshape(by_position, [-1])
             # Set by set, so that never more than the gradients of one stand twice in memory.
             sets = zip(*(tf.unstack(of_sets) for of_sets in reversed(d_gates)), strict=True)
             d_inputs = [scatter_rows(tf.concat(of_set, 0), order, inputs[0]) for of_set in sets]
-            return tf.stack(d_inputs), d_kernel
+            return tf.cast(tf.stack(d_inputs), inputs.dtype), tf.cast(d_kernel, kernel.dtype)
 
-        return state, gradient
+        return tf.cast(state, inputs.dtype), gradient
 
     return read(inputs, kernel)
 
@@ -110,22 +116,32 @@ def read_all(inputs: tf.Tensor, index: tf.Tensor, kernel: tf.Tensor) -> tf.Tenso
     Returns:
         `[n, K, units]`.
     """
-    state = memory = tf.zeros([kernel.shape[0], tf.shape(index)[0], kernel.shape[1]], inputs.dtype)
+    state = memory = _no_state(index, kernel)
     for number, position in enumerate(tf.unstack(index, axis=1)):
-        gates = tf.transpose(tf.gather(inputs, position), [1, 0, 2])
+        gates = tf.cast(tf.transpose(tf.gather(inputs, position), [1, 0, 2]), state.dtype)
         if number:
             gates += _product(state, kernel)
         cell = read_child(split_gates(gates), memory)
         state, memory = cell.state(), cell.memory
-    return tf.transpose(state, [1, 0, 2])
+    return tf.cast(tf.transpose(state, [1, 0, 2]), inputs.dtype)
+
+
+def _no_state(index: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
+    """What nodes remember before their first child."""
+    wide = tf.float32 if kernel.dtype.size < 4 else kernel.dtype
+    return tf.zeros([kernel.shape[0], tf.shape(index)[0], kernel.shape[1]], wide)
 
 
 def _product(left: tf.Tensor, right: tf.Tensor, **transposed: bool) -> tf.Tensor:
-    """Products set by set; that of a single set has two dimensions, which is faster."""
+    """Products set by set, in the type of `right`; the result has that of `left`.
+
+    Those of a single set have two dimensions, which is faster.
+    """
+    wide, left = left.dtype, tf.cast(left, right.dtype)
     if left.shape[0] > 1:
-        return tf.matmul(left, right, **transposed)
+        return tf.cast(tf.matmul(left, right, **transposed), wide)
     product = tf.matmul(tf.squeeze(left, 0), tf.squeeze(right, 0), **transposed)
-    return tf.expand_dims(product, 0)
+    return tf.cast(tf.expand_dims(product, 0), wide)
 
 
 # Functions, so that a saved graph holds their operations once.

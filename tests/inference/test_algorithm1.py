@@ -120,16 +120,15 @@ def test_a_pass_may_be_done_in_parts(name, sizes, options, monkeypatch):
     np.testing.assert_allclose(embed(model, tables), expected, rtol=1e-5, atol=1e-6)
 
 
-# An LSTM rounds the state that it reads the next child with.
-@pytest.mark.parametrize(("aggregator", "atol"), [("mean", 0.03), ("pool", 0.03), ("lstm", 0.05)])
+@pytest.mark.parametrize("aggregator", ["mean", "pool", "lstm"])
 @pytest.mark.parametrize("name", ["graphsage", "cade_gb", "cade_ms", "cade_ma"])
-def test_half_precision_embeds_almost_the_same(name, aggregator, atol):
+def test_half_precision_embeds_almost_the_same(name, aggregator):
     tables = engine.small_tables(known=KNOWN)
     model, half = (
         engine.small_model(name, k=2, aggregator=aggregator, dtype=dtype)
         for dtype in ("float32", "mixed_bfloat16")
     )
-    np.testing.assert_allclose(embed(half, tables), embed(model, tables), atol=atol)
+    np.testing.assert_allclose(embed(half, tables), embed(model, tables), atol=0.03)
 
 
 def test_the_seed_decides_everything():
