@@ -77,8 +77,8 @@ BY_MODEL: dict[str, dict[str, Any]] = {
     # is to start with an A that is as much shorter, and learns as much more slowly. Otherwise A
     # chooses one aggregator of K from the start, and CADE-MA learns roles instead of nodes.
     # How long the candidates are that CADE-MS multiplies: to divide their dot products by 4 is to
-    # halve them. Undivided they choose the best of K x K pairs more and more sharply, and the
-    # score falls after a third of the pass on BlogCatalog.
+    # halve them. Undivided they choose the best of K x K pairs more and more sharply, and on
+    # BlogCatalog the score of validation nodes falls after a third of the pass.
     "attention_temperature": {
         "graphsage": 1.0,
         "cade_gb": 1.0,

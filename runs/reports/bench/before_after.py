@@ -98,7 +98,7 @@ def main():
     orders = [
         (case, model, aggregator)
         for case in a.cases.split(",")
-        for aggregator in (a.aggregators.split(",") if case == "step" else ["mean"])
+        for aggregator in a.aggregators.split(",")
         for model in a.models.split(",")
     ]
     started, records = time.time(), []
