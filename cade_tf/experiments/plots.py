@@ -104,12 +104,13 @@ def _lines(
 ) -> None:
     with axes_of(path, title, axis, label) as axes:
         for place, row in enumerate(dict.fromkeys(entry["row"] for entry in entries)):
-            # Ten colours can be told apart; then the dashes begin.
+            # Ten colours can be told apart; then the dashes begin, and squares for single points.
+            marker = "o" if place < 10 else "s"
             style = {"color": f"C{place % 10}", "linestyle": "-" if place < 10 else "--"}
             mine = sorted((e for e in entries if e["row"] == row), key=lambda e: e["x"])
             means, spreads = zip(*map(value, mine), strict=True)
             places = [entry["x"] for entry in mine]
-            axes.errorbar(places, means, spreads, marker="o", label=row, capsize=2, **style)
+            axes.errorbar(places, means, spreads, marker=marker, label=row, capsize=2, **style)
             paper = [(e["x"], e["paper"][printed]) for e in mine if printed in e["paper"]]
             if paper:
                 style["linestyle"] = ":"
